@@ -13,7 +13,8 @@ use crate::key::BUILD;
 use crate::observe::Outputs;
 use crate::run::{Progress, RunError, run};
 
-/// Runs a scenario; `key` identifies it in a journal. The result has lists of nodes, links and queues if `lists`.
+/// Runs a scenario; `key` identifies the run in a journal. If `lists`, the result includes the lists of
+/// nodes, links and queues.
 pub fn perform(
     key: &str,
     scenario: &Scenario,
@@ -31,8 +32,8 @@ pub fn perform(
     Ok(Entry { key, version, cost, result, series: series.into_text() })
 }
 
-/// Calls `work` for every number below `count` on `jobs` threads, and `done` with each answer as soon as it is
-/// available. An error from `done` ends the list.
+/// Calls `work` for every number below `count` on `jobs` threads, and `done` with each answer as soon as it
+/// is available. An error from `done` stops the list.
 pub fn as_completed<T: Send, E>(
     count: usize,
     jobs: usize,
@@ -47,7 +48,7 @@ pub fn as_completed<T: Send, E>(
             scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    // The receiver is gone once `done` has failed.
+                    // The receiver was dropped if `done` has failed.
                     if index >= count || answers.send((index, work(index))).is_err() {
                         break;
                     }
@@ -59,7 +60,7 @@ pub fn as_completed<T: Send, E>(
     })
 }
 
-/// [`as_completed`], with the answers in the order of the numbers.
+/// Like [`as_completed`], but passes the answers in ascending order of the numbers.
 pub fn in_order<T: Send, E>(
     count: usize,
     jobs: usize,
@@ -83,7 +84,7 @@ pub fn in_order<T: Send, E>(
 struct Buffer(Arc<Mutex<Vec<u8>>>);
 
 impl Buffer {
-    /// The text; `None` if it is empty.
+    /// The collected text; `None` if it is empty.
     fn into_text(self) -> Option<String> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let text = String::from_utf8(bytes).expect("series are ASCII");

@@ -1,13 +1,13 @@
-//! Summary of a scenario's radio and MAC as text, two lines for each radio: the values that follow from its keys, and
-//! its link budget.
+//! Summary of a scenario's radio and MAC as text, two lines for each radio: the values derived from its keys,
+//! and its link budget.
 
 use multihop_radio::params::{Flavour, MacParams, Model, RadioParams, Sinr};
 use multihop_radio::phy_profile::RateIndex;
 use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::{Radio, Scenario};
 
-/// For each radio one line for the radio (power, noise and ranges) and one for the MAC, for people. With several radios, each line
-/// has the number of its radio.
+/// Text lines for the user: for each radio one line with power, noise and ranges, and one line for the MAC.
+/// With several radios, each line includes the number of its radio.
 pub fn budget(scenario: &Scenario) -> Vec<String> {
     let lines = |found: &Radio| [radio(&found.params, &found.mac), mac(&found.params, &found.mac)];
     let numbered = |(number, found): (usize, &Radio)| match scenario.has_several_radios() {
@@ -44,7 +44,7 @@ fn powers(sinr: &Sinr) -> String {
     format!("{} dBm{antennas}, noise of {} dBm", sinr.tx_power_dbm, sinr.noise_floor_dbm)
 }
 
-/// The range of the rate of data, or those of the slowest and of the fastest rate that rate control may choose.
+/// Range of the data rate, or the ranges of the slowest and the fastest rate that rate control may choose.
 fn ranges(radio: &RadioParams, mac: &MacParams) -> String {
     let range = |rate: RateIndex| RadioParams { rate, ..radio.clone() }.decode_range();
     let said = |rate: RateIndex| format!("{} reaches {:.0} m", radio.phy.rate(rate).name, range(rate));

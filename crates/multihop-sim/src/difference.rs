@@ -1,5 +1,5 @@
-//! Search for the first difference between two runs. Runs are deterministic, so that the cause of all
-//! later differences is there.
+//! Search for the first difference between two runs. Runs are deterministic, so that the first difference
+//! causes all later ones.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,12 +13,12 @@ use crate::run::{RunError, run, unattended};
 /// The first packet event in which two runs differ.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Difference {
-    /// The lines of the packet traces, without line breaks; `None` if a run has no more events.
+    /// The line of each run in its packet trace, without line break; `None` if the run has no more events.
     pub events: [Option<String>; 2],
 }
 
 impl Difference {
-    /// The earlier of both events, s.
+    /// Time of the earlier one of both events, s.
     pub fn seconds(&self) -> f64 {
         let seconds = self.events.iter().flatten().filter_map(|line| line.split('\t').nth(1)?.parse().ok());
         seconds.fold(f64::INFINITY, f64::min)
@@ -44,7 +44,7 @@ pub fn first_difference(ours: &Scenario, theirs: &Scenario) -> Result<Option<Dif
     })
 }
 
-/// A run in a thread of its own, whose trace is read while it is written.
+/// A run in a separate thread, whose trace is read while the run writes it.
 struct Traced<'scope> {
     chunks: Receiver<Vec<u8>>,
     lines: std::vec::IntoIter<String>,
@@ -80,7 +80,7 @@ impl<'scope> Traced<'scope> {
     }
 }
 
-/// Writer that passes whole lines on.
+/// Writer that passes on whole lines only.
 struct Lines {
     sender: SyncSender<Vec<u8>>,
     rest: Vec<u8>,
@@ -107,7 +107,7 @@ impl Write for Lines {
     }
 }
 
-/// Bytes that are passed on at once, and how many such chunks a run may be ahead.
+/// Size of the chunks that are passed on, bytes.
 const CHUNK: usize = 1 << 16;
 const AHEAD: usize = 4;
 

@@ -25,8 +25,8 @@ pub fn estimate(values: &[f64], level: f64) -> Option<Estimate> {
     Some(Estimate { mean, half_width })
 }
 
-/// The interval of one long correlated series, divided into `batches` of equal length. A remainder is dropped at the
-/// front, where the warm-up is. `None` if a batch would be empty.
+/// The confidence interval of one long correlated series, divided into `batches` of equal length. A remainder
+/// is dropped at the front, which contains the warm-up. `None` if a batch would be empty.
 pub fn batch_means(values: &[f64], batches: usize, level: f64) -> Option<Estimate> {
     let length = values.len().checked_div(batches)?;
     let used = &values[values.len() - length * batches..];
@@ -64,7 +64,7 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     }
     let log_beta = libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
     let front = libm::exp(a * libm::log(x) + b * libm::log1p(-x) - log_beta);
-    // The fraction converges fast on this side of the mean only.
+    // The continued fraction converges fast only on this side of the mean.
     if x < (a + 1.0) / (a + b + 2.0) {
         front / a * beta_fraction(x, a, b)
     } else {

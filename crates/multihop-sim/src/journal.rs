@@ -1,8 +1,9 @@
 //! Finished runs in a folder, so that an interrupted list of runs can be resumed.
 //!
-//! `runs.jsonl` holds one line of JSON for each run, in order of completion. Shards of one list write separate files
-//! beside it (`runs-1-of-4.jsonl`); opening the folder reads them all. A line is an [`Entry`], whose format is described
-//! in `docs/scenarios.md`. Lines of older versions, without cost, series and hash, can also be read.
+//! `runs.jsonl` holds one line of JSON for each run, in order of completion. Shards of one list write
+//! separate files in the same folder (`runs-1-of-4.jsonl`); opening the folder reads them all. A line is an
+//! [`Entry`], whose format is described in `docs/scenarios.md`. Lines of older versions, without cost, series
+//! and hash, can also be read.
 
 use core::fmt;
 use core::str::FromStr;
@@ -20,7 +21,7 @@ use crate::results::RunResult;
 /// One finished run; one line of a journal.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Entry {
-    /// Identifies the run; see [`crate::key()`].
+    /// Key that identifies the run; see [`crate::key()`].
     pub key: String,
     /// Build of the simulator that made the entry.
     pub version: String,
@@ -44,7 +45,7 @@ impl Entry {
         serde_json::from_str(line)
     }
 
-    /// The line of a journal, without the line break. It ends with a hash of the text before.
+    /// Line of a journal for this entry, without line break. It ends with a hash of the text before the hash.
     pub fn to_line(&self) -> String {
         let mut line = serde_json::to_string(self).expect("every key of a result is a string");
         line.pop(); // the brace
@@ -53,7 +54,7 @@ impl Entry {
     }
 }
 
-/// Whether a line is undamaged, as far as that can be known: lines of older versions have no hash.
+/// Whether a line is undamaged. Lines of older versions have no hash and count as undamaged.
 fn has_its_hash(line: &str) -> bool {
     let parts = line.strip_suffix("\"}").and_then(|line| line.rsplit_once(HASH));
     parts.is_none_or(|(text, found)| hash(text) == found)
@@ -76,7 +77,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Number of this part, from 1.
+    /// Number of this part, counted from 1.
     pub const fn number(self) -> usize {
         self.number
     }
@@ -86,13 +87,13 @@ impl Shard {
         self.of
     }
 
-    /// Whether the run at this index of the list, from 0, belongs to the part.
+    /// Whether the run at this index of the list, from 0, belongs to this part.
     pub const fn has(self, index: usize) -> bool {
         index % self.of == self.number - 1
     }
 }
 
-/// The syntax of `--shard`: `I/N`.
+/// Parses the syntax of `--shard`: `I/N`.
 impl FromStr for Shard {
     type Err = ShardError;
 
@@ -121,11 +122,11 @@ pub struct ShardError;
 pub struct Journal {
     /// Path of the journal's file; `None` for a journal without a file.
     path: Option<PathBuf>,
-    /// Opened at the first entry.
+    /// The journal's file, opened at the first entry.
     file: Option<File>,
     /// Lines by their keys.
     lines: BTreeMap<String, String>,
-    /// Costs of the entries that a loss of power would take, s.
+    /// Total cost, s, of the entries that a loss of power would erase.
     unsynced: f64,
 }
 
@@ -159,7 +160,7 @@ impl Journal {
         self.lines.is_empty()
     }
 
-    /// A finished run; `None` also for a line that this build cannot read.
+    /// The entry of a finished run; `None` also for a line that this build cannot read.
     pub fn entry(&self, key: &str) -> Option<Entry> {
         Entry::from_line(self.lines.get(key)?).ok()
     }
@@ -167,7 +168,7 @@ impl Journal {
     /// Writes all entries to the disk. Call it before a list of runs is reported as finished.
     pub fn sync(&mut self) -> io::Result<()> {
         if let Some(path) = &self.path {
-            // Also entries of a process that was killed.
+            // The file may contain entries of a process that was killed.
             match OpenOptions::new().append(true).open(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 file => file?.sync_all()?,
@@ -178,15 +179,15 @@ impl Journal {
         Ok(())
     }
 
-    /// Adds a finished run. It is written to the disk at once if it took a second; shorter runs wait until they have
-    /// taken a second together, or until [`sync`](Self::sync).
+    /// Adds a finished run. The entry is written to the disk at once if the run took a second. Shorter runs
+    /// wait until they have taken a second together, or until [`sync`](Self::sync).
     pub fn append(&mut self, entry: &Entry) -> io::Result<()> {
         let line = entry.to_line();
         if let (None, Some(path)) = (&self.file, &self.path) {
             self.file = Some(appended(path)?);
         }
         if let Some(file) = &mut self.file {
-            // A single call, so that lines of two processes do not mix.
+            // A single write prevents that lines of two processes mix.
             if let Err(error) = file.write_all(format!("{line}\n").as_bytes()) {
                 self.file = None; // the next line begins after what was written of this one
                 return Err(error);
@@ -216,12 +217,13 @@ fn sync_name(_: &Path) -> io::Result<()> {
 /// Largest CPU time of runs that a loss of power may take, s.
 const MAX_UNSYNCED: f64 = 1.0;
 
-/// The lines in the journals of a folder, by their keys.
+/// The lines in the journals of a folder, by key.
 fn lines(folder: &Path) -> io::Result<BTreeMap<String, String>> {
     let mut lines = BTreeMap::new();
     for path in journals(folder)? {
         let bytes = std::fs::read(path)?;
-        // A killed process may have left an incomplete line, a failing disk a damaged one. Such runs are run again.
+        // A killed process may have left an incomplete line, a failing disk a damaged one. The runs of such
+        // lines are repeated.
         let lines_of_file = bytes.split(|&byte| byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
         for line in lines_of_file.filter(|line| has_its_hash(line)) {
             if let Ok(Keyed { key, result: _ }) = serde_json::from_str(line) {
@@ -232,7 +234,7 @@ fn lines(folder: &Path) -> io::Result<BTreeMap<String, String>> {
     Ok(lines)
 }
 
-/// The fields of lines of all versions.
+/// The fields that lines of all versions have.
 #[derive(Deserialize)]
 struct Keyed {
     key: String,

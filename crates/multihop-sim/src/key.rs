@@ -10,8 +10,8 @@ pub const BUILD: &str = env!("MULTIHOP_BUILD");
 /// The key of a run: a hash of [`BUILD`], the scenario's name and seed, its canonical document, and the
 /// names and versions of the user-defined protocols that it uses.
 ///
-/// Two spellings of one scenario may have different keys; then both are run. Two scenarios whose results may differ
-/// never have the same key.
+/// Two spellings of one scenario may have different keys; then the run is made twice. Two scenarios whose
+/// results may differ never have the same key.
 pub fn key(source: &Source, overrides: &[(String, String)], scenario: &Scenario) -> Result<String, Problems> {
     let document = canonical(source, overrides)?;
     let seed = scenario.seed.to_string();

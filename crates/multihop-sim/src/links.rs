@@ -7,29 +7,29 @@ use multihop_radio::propagation::Site;
 use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::Scenario;
 
-/// A station and another one that receives it, at the start of a run.
+/// A directed link at the start of a run: a station, and another one that receives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InitialLink {
     /// Node that transmits over the link.
     pub from: NodeId,
     /// Node that receives over the link.
     pub to: NodeId,
-    /// Power, ratio of signal to noise, and rates at the receiver.
+    /// Power, signal-to-noise ratio and rates at the receiver.
     pub budget: LinkBudget,
     /// Whether data arrives: at the rate of the scenario, or at any rate under rate control.
     pub carries_data: bool,
-    /// The fastest rate at which the receiver gets frames.
+    /// Name of the fastest rate at which the receiver receives frames.
     pub fastest: &'static str,
 }
 
-/// The stations of a scenario as they are placed at its start.
+/// The links between the stations of a scenario as they are placed at its start.
 #[derive(Debug)]
 pub struct InitialLinks {
     /// Every link, by transmitter and receiver.
     pub list: Vec<InitialLink>,
-    /// Stations without a link that carries data to them or from them.
+    /// Stations without any link at the data rate, in either direction.
     pub isolated: Vec<NodeId>,
-    /// The rate of data; `None` if rate control or a list of links decides.
+    /// Name of the data rate; `None` if rate control or a list of links decides.
     pub data_rate: Option<&'static str>,
 }
 
@@ -42,7 +42,7 @@ pub fn links(scenario: &Scenario, radio: Interface) -> Option<InitialLinks> {
     links_between(scenario, radio, &places)
 }
 
-/// The links between stations at these places; `None` for more than [`MAX_STATIONS`].
+/// The links between stations at these places; `None` for more than [`MAX_STATIONS`] stations.
 pub(crate) fn links_between(scenario: &Scenario, radio: Interface, places: &[Point]) -> Option<InitialLinks> {
     if places.len() > MAX_STATIONS {
         return None;
@@ -75,7 +75,8 @@ pub(crate) fn links_between(scenario: &Scenario, radio: Interface, places: &[Poi
 }
 
 impl InitialLinks {
-    /// The first station of the part of the network that each station belongs to, by links that carry data in either direction.
+    /// For each station, the lowest station of its connected component, by links at the data rate in either
+    /// direction.
     pub(crate) fn parts(&self, stations: usize) -> Vec<usize> {
         let mut part: Vec<usize> = (0..stations).collect();
         for link in self.list.iter().filter(|link| link.carries_data) {
@@ -86,7 +87,7 @@ impl InitialLinks {
     }
 }
 
-/// The first station of the part of this one; shortens the way to it.
+/// The lowest station of this station's component; shortens the chain of references to it.
 fn first_of(part: &mut [usize], mut station: usize) -> usize {
     while part[station] != station {
         part[station] = part[part[station]];

@@ -1,4 +1,4 @@
-//! A scenario's movement as files for other programs.
+//! A scenario's movement, exported to files for other programs.
 
 use std::io;
 
@@ -28,24 +28,24 @@ struct Radio {
 /// Formats of movement files.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
-    /// An ns-2 script like those of setdest: start and waypoints of each node.
+    /// An ns-2 script as setdest writes it: start and waypoints of each node.
     Ns2,
     /// `BonnMotion`'s native format: one line with the waypoints of each node.
     Bonnmotion,
-    /// XML for ns-3's viewer, with the positions of the nodes at intervals.
+    /// XML for NetAnim, ns-3's viewer, with the positions of the nodes at intervals.
     Netanim {
-        /// The interval, longer than zero.
+        /// Interval between two positions, longer than zero.
         every: Duration,
     },
     /// CSV with the SNR of the links at intervals, for `radio.measured`. Needs reception by SINR.
     Links {
-        /// The interval, longer than zero.
+        /// Interval between two values, longer than zero.
         every: Duration,
     },
 }
 
 impl Motion {
-    /// The movement in a run with the scenario's seed.
+    /// The movement of a scenario's nodes in a run with its seed.
     pub fn of(scenario: &Scenario) -> Result<Self, NotConnected> {
         let layout = scenario.topology.place(scenario.seed)?;
         let until = Instant::ZERO + scenario.duration;
@@ -77,8 +77,8 @@ impl Motion {
         }
     }
 
-    /// Writes the SNR of all pairs of nodes that hear each other, fading included. A link that ends gets one row without a
-    /// value.
+    /// Writes the SNR of all pairs of nodes that hear each other, fading included. A link that ends gets one
+    /// row without a value.
     fn write_links(self, every: Duration, out: &mut impl io::Write) -> io::Result<()> {
         assert!(every > Duration::ZERO, "measurements need time between them");
         let Some(Radio { propagation, noise_dbm }) = self.radio else {

@@ -20,16 +20,16 @@ use crate::signals::{Launch, Signals};
 use crate::trace::{Capture, CaptureFilter, Captures, Event, TextTrace};
 use crate::view::View;
 
-/// The outputs of a run beside its result.
+/// The outputs of a run in addition to its result.
 #[derive(Default)]
 pub struct Outputs {
     /// One line for each packet event.
     pub trace: Option<Box<dyn Write + Send>>,
-    /// A pcapng file with an interface for each radio of each selected node.
+    /// Capture file in pcapng format, with an interface for each radio of each selected node.
     pub pcap: Option<Box<dyn Write + Send>>,
-    /// Filter of the frames in the capture.
+    /// Filter that selects the frames of the capture.
     pub pcap_filter: CaptureFilter,
-    /// The series of the scenario's `[record]` table.
+    /// Time series of the scenario's `[record]` table.
     pub record: Option<Box<dyn Write + Send>>,
     /// Leaves out the lists of the result (nodes, links, queues), whose measurement takes time.
     pub without_lists: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Observer {
     view: View,
     /// Largest length of an interface queue of each node; empty if the outputs do not need it.
     longest_queues: Vec<usize>,
-    /// The signals at the stations of each radio, if the output has their powers.
+    /// The signals at the stations of each radio; only if an output includes received powers.
     signals: BTreeMap<Interface, Signals>,
     /// Whether the result has no lists of nodes, links and queues.
     pub(crate) omits_lists: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Observer {
     failure: Option<io::Error>,
 }
 
-/// A frame, with what it carries where stations aggregate, and the bits of the MPDUs that were received.
+/// A frame, its contents if stations aggregate, and the bitmap of the received MPDUs.
 #[derive(Clone, Copy)]
 pub(crate) struct Sent<'a> {
     /// Radio that transmits the frame.
@@ -70,7 +70,7 @@ pub(crate) struct Counts {
     pub(crate) drops: BTreeMap<DropReason, u64>,
     /// Number of times that a data packet needed a next hop.
     pub(crate) routed: u64,
-    /// Routing messages sent, and their bytes, by kind.
+    /// Numbers of routing messages sent, and of their bytes, by kind.
     pub(crate) routing: BTreeMap<&'static str, (u64, u64)>,
 }
 
@@ -89,7 +89,7 @@ impl Observer {
         self.captures.get_or_insert_default().readers.push(reader);
     }
 
-    /// Keeps the events of the run for [`crate::viewed`].
+    /// Records the events of the run for [`crate::viewed`] from now on.
     #[cfg(feature = "view")]
     pub(crate) fn watch(&mut self) -> &mut View {
         &mut self.view
@@ -110,7 +110,7 @@ impl Observer {
         self.trace.is_some() || self.captures.is_some() || self.recorder.is_some() || self.view.is_on()
     }
 
-    /// Interval between rows of the recorded series, if they have an interval.
+    /// Interval between rows of the recorded time series; `None` if they have none.
     pub(crate) fn record_every(&self) -> Option<Duration> {
         self.recorder.as_ref().and_then(Recorder::every)
     }
@@ -134,7 +134,8 @@ impl Observer {
         self.line(now, node, packet, Event::Sent);
     }
 
-    /// `hops`: links that the packet has crossed, including the last.
+    /// Records that a node received a packet. `hops` is the number of links that the packet has crossed,
+    /// including the last one.
     pub(crate) fn received(&mut self, now: Instant, node: NodeId, packet: &Packet, hops: u8) {
         self.line(now, node, packet, Event::Received { hops });
         if let (Some(recorder), Some(flow)) = (&mut self.recorder, packet.flow()) {
@@ -162,8 +163,8 @@ impl Observer {
         self.captures.is_some() || self.view.is_detailed()
     }
 
-    /// Records a transmission that begins and reaches the stations of a radio over these links; `power` is the power of
-    /// a link, fading included.
+    /// Records the start of a transmission that reaches the stations of a radio over these links; `power`
+    /// returns the power of a link, fading included.
     #[cold]
     pub(crate) fn launched(
         &mut self,
@@ -190,7 +191,7 @@ impl Observer {
         self.view.ended(now, (interface, node), frame, verdict, reception);
     }
 
-    /// A frame sent by `node`, or received by it.
+    /// Records a frame that `node` sends or has received.
     #[inline]
     pub(crate) fn frame<'a>(
         &mut self,
@@ -242,7 +243,7 @@ impl Observer {
         self.view.access(now, station, access);
     }
 
-    /// How often a flow's retransmission timer has expired.
+    /// Records the number of expiries of a flow's retransmission timer.
     #[inline]
     pub(crate) fn timeouts(&mut self, now: Instant, flow: FlowId, timeouts: impl FnOnce() -> u64) {
         self.view.timeouts(now, flow, timeouts);
@@ -281,8 +282,8 @@ impl Observer {
         self.queue_of_node(now, station.1, len);
     }
 
-    /// The length of all interface queues of a node. Each queue's own length stands for it between rows: a series whose rows
-    /// have no interval has one radio.
+    /// Length of all interface queues of a node together. Between rows of a series, the length of a single
+    /// queue is used instead: a series whose rows have no interval has one radio.
     #[inline]
     pub(crate) fn queue_of_node(&mut self, now: Instant, node: NodeId, len: impl Fn() -> usize) {
         if let Some(recorder) = &mut self.recorder {
@@ -303,7 +304,7 @@ impl Observer {
         self.failure.is_some()
     }
 
-    /// Writes the rest of all output files, or returns the first error that occurred while writing.
+    /// Writes the rest of all output files; returns the first error of any write.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.failure.map_or(Ok(()), Err)?;
         self.trace.map_or(Ok(()), TextTrace::finish)?;
@@ -325,7 +326,7 @@ impl Observer {
         }
     }
 
-    /// Keeps the first failure, and stops writing: no output has a gap.
+    /// Stores the first failure and stops writing, so that no output has a gap.
     #[cold]
     fn fail(&mut self, error: io::Error) {
         self.failure.get_or_insert(error);

@@ -29,15 +29,16 @@ pub struct Packet {
     pub hops: u8,
     /// Bytes of a second IP header.
     pub ip_extra: u32,
-    /// Data that the packet acknowledges. A real receiver would echo a timestamp; this has no bytes on the air.
+    /// Data that the packet acknowledges. A real receiver would echo a timestamp; this field adds no bytes on
+    /// the air.
     pub trigger: Option<Trigger>,
     /// Source route of the packet, if it has one (DSR).
     pub route: Option<Arc<SourceRoute>>,
-    /// Content of the packet: a segment, a routing message or another one.
+    /// Contents of the packet, for example a segment or a routing message.
     pub body: Body,
 }
 
-/// The data that made its receiver send an ACK.
+/// The data that caused its receiver to send an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Trigger {
     /// Instant at which the data left its source.
@@ -100,11 +101,12 @@ const IP_HEADER: u32 = 20;
 const ARP_BYTES: u32 = 28;
 /// Length of an ICMP error's header and quote, bytes: ICMP header, quoted IP header, and quoted bytes of its payload.
 const ICMP_UNREACHABLE: usize = 8 + 20 + 20;
-/// First port of flow 0; flow n has both ports n higher.
+/// First port number: flow 0 uses it at both ends, flow n a number higher by n.
 const FIRST_PORT: u16 = 1024;
 
 impl Packet {
-    /// Bytes from the IP header on; of the ARP message, for ARP; of its payload, for an Ethernet frame.
+    /// Length of the packet from the IP header on; for ARP of the message, for an Ethernet frame of its
+    /// payload.
     pub fn bytes(&self) -> u32 {
         let carried = match &self.body {
             Body::Arp(_) => return ARP_BYTES,
@@ -121,7 +123,7 @@ impl Packet {
         IP_HEADER + self.ip_extra + u32::try_from(route + carried).expect("packets are below 64 KiB")
     }
 
-    /// The flow that the packet belongs to, and its segment.
+    /// The flow of the packet, and its segment; `None` for packets without a segment.
     pub(crate) const fn segment(&self) -> Option<(FlowId, &Segment)> {
         match &self.body {
             Body::Segment { flow, segment } => Some((*flow, segment)),
@@ -164,7 +166,7 @@ impl Packet {
         }
     }
 
-    /// The start of the packet, as errors quote it.
+    /// The start of the packet, as ICMP errors quote it.
     pub(crate) fn quoted(&self) -> Quoted {
         let (source, destination) = (self.source.addr(), self.destination.addr());
         let (protocol, transport) = match &self.body {
@@ -187,8 +189,8 @@ pub fn port_of(flow: FlowId) -> u16 {
         .expect("a scenario has fewer flows than ports")
 }
 
-/// Packets in transit, by handle. A packet lives as long as it has a holder: a queue, a MAC that may retransmit it, a
-/// frame in flight.
+/// Packets in transit, by handle. A packet exists as long as it has a holder: a queue, a MAC that may
+/// retransmit it, or a frame in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     packets: Vec<Option<(Packet, u32)>>,
@@ -215,7 +217,7 @@ impl Pool {
         self.packets[handle.0 as usize].as_mut().expect(HELD).1 += 1;
     }
 
-    /// Removes a holder; the packet ends with its last holder.
+    /// Removes a holder; the packet is freed with its last holder.
     pub(crate) fn release(&mut self, handle: PacketHandle) {
         let slot = &mut self.packets[handle.0 as usize];
         let (_, holders) = slot.as_mut().expect(HELD);
@@ -244,7 +246,7 @@ impl Pool {
         self.insert(copy)
     }
 
-    /// Takes one holder's packet out: a copy if there are other holders.
+    /// Removes a packet for one of its holders and returns it, or a copy if there are other holders.
     pub(crate) fn take(&mut self, handle: PacketHandle) -> Packet {
         let slot = &mut self.packets[handle.0 as usize];
         if let Some((packet, holders @ 2..)) = slot {

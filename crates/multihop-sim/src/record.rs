@@ -1,4 +1,4 @@
-//! Series over time, as tidy CSV: one value per row.
+//! Time series as tidy CSV: one value per row.
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ pub(crate) struct Recorder {
     shortest: Option<ShortestPaths>,
 }
 
-/// The last value of each of a flow's series.
+/// The last values of one flow's series.
 #[derive(Clone, Debug, Default)]
 struct FlowSeries {
-    /// Recorded quantities of the sender and of the receiver; `None` for a side that was not seen yet.
+    /// Recorded quantities of the sender and of the receiver; `None` for an end that was not observed yet.
     ends: [Option<Vec<Watched>>; 2],
     hops: Option<u8>,
     delivered: u64,
@@ -36,7 +36,7 @@ struct FlowSeries {
 /// A declared quantity that is recorded.
 #[derive(Clone, Debug)]
 struct Watched {
-    /// Index of the quantity in the table of the end.
+    /// Index of the quantity in the table that the endpoint declares.
     index: usize,
     quantity: &'static Quantity,
     /// Name of the quantity in the file.
@@ -45,13 +45,13 @@ struct Watched {
 }
 
 impl Watched {
-    /// Name of the quantity in the file, and its last value if there is one.
+    /// Name of the quantity in the file, and its last value; `None` without a value.
     fn row(&self) -> Option<(Arc<str>, f64)> {
         Some((Arc::clone(&self.key), self.quantity.number(self.last?)?))
     }
 }
 
-/// The quantities of an end that are recorded, in the order of its table.
+/// The recorded quantities of an end, in the order of its table.
 fn watch(end: &dyn Connection, side: Side, what: &[Series]) -> Vec<Watched> {
     let is_wanted = |quantity: &Quantity| {
         quantity.side == side && what.iter().any(|series| series.word() == quantity.name)
@@ -136,7 +136,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// One row of every series.
+    /// Writes one row of every series.
     pub(crate) fn rows(&mut self, now: Instant) -> io::Result<()> {
         self.catch_up(now)?;
         for flow in (0..self.flows.len()).map(|n| FlowId(u32::try_from(n).expect("a checked number"))) {
@@ -179,7 +179,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Goodput since the last row.
+    /// Writes a row with the goodput since the last row.
     fn goodput_row(&mut self, now: Instant, flow: FlowId) -> io::Result<()> {
         let series = &mut self.flows[flow.index()];
         let seconds = (now - series.delivered_since).as_secs_f64();
@@ -214,7 +214,7 @@ impl Recorder {
     }
 }
 
-/// The series of a `[record]` table that have no row in a file of series, by their names in the file. Not every flow has
+/// Names of the series in a `[record]` table for which the file of series has no row. Not every flow has
 /// every series: only transports that pace have a pacing rate.
 pub fn missing_series(record: &Record, file: impl BufRead) -> io::Result<Vec<String>> {
     let mut missing: Vec<_> = record.what.iter().map(|series| series.key()).collect();
@@ -235,7 +235,7 @@ fn shortest_row(out: &mut Table, now: Instant, flow: FlowId, hops: Option<u32>) 
     write_row(out, now, ["flow", &flow.0.to_string(), &Series::Shortest.key(), &value])
 }
 
-/// Subject, its number, series and value at this time.
+/// Writes a row: subject, its number, series and value at this time.
 fn write_row(out: &mut Table, now: Instant, cells: [&str; 4]) -> io::Result<()> {
     let time = now.as_secs_f64().to_string();
     Ok(out.write_record([time.as_str()].into_iter().chain(cells))?)

@@ -1,4 +1,4 @@
-//! The result of a run. The fields are the keys of the JSON document, in its order.
+//! The result of a run. The fields are the keys of the JSON document, in the same order.
 //!
 //! Every key is always present. A quantity that could not be measured is `null` (`None`), never NaN. Rates are in kb/s
 //! (1000 bits), MB are 10^6 bytes.
@@ -12,18 +12,19 @@ use serde::{Deserialize, Serialize};
 pub struct RunResult {
     /// Name of the scenario.
     pub scenario: String,
-    /// Root of the random streams.
+    /// Seed of the run, from which all random streams derive.
     pub seed: u64,
     /// Simulated time, warm-up included.
     pub sim_seconds: f64,
-    /// Wall-clock time of the run. This and `events_per_second` are the only keys that may differ between two identical
-    /// runs; they are `null` in files for comparison.
+    /// Wall-clock time of the run, s. `wall_seconds` and `events_per_second` are the only keys that may
+    /// differ between two identical runs; they are `null` in files for comparison.
     pub wall_seconds: Option<f64>,
     /// Number of events that the simulation handled.
     pub events: u64,
     /// Events handled per second of wall-clock time.
     pub events_per_second: Option<f64>,
-    /// Results of each flow, in the order of the scenario.
+    /// Wall-clock time of the run. `wall_seconds` and `events_per_second` are the only keys that may differ
+    /// between two identical runs; they are `null` in files for comparison.
     pub flows: Vec<FlowResult>,
     /// Totals of all flows together.
     pub totals: Totals,
@@ -35,26 +36,27 @@ pub struct RunResult {
     pub energy: Option<EnergyResult>,
     /// Packets dropped after warm-up, by reason; reasons that never occurred are omitted.
     pub drops: BTreeMap<String, u64>,
-    /// Nodes by number; empty in networks of more than 1000 nodes.
+    /// Results of the nodes by number; empty in networks of more than 1000 nodes.
     #[serde(default)]
     pub nodes: Vec<NodeResult>,
-    /// Links between which unicast frames were sent, by sender and receiver; empty in networks of more than 1000 nodes.
+    /// Links that transmitted unicast frames, by sender and receiver; empty in networks of more than 1000
+    /// nodes.
     #[serde(default)]
     pub links: Vec<LinkResult>,
-    /// Interface queues that a packet entered, by node; empty in networks of more than 1000 nodes.
+    /// Interface queues that at least one packet entered, by node; empty in networks of more than 1000 nodes.
     #[serde(default)]
     pub queues: Vec<QueueResult>,
 }
 
 impl RunResult {
-    /// The result without values that depend on the machine: the same bytes for the same run.
+    /// Copy of the result without the values that depend on the machine: equal runs give equal bytes.
     #[must_use]
     pub fn timeless(self) -> Self {
         Self { wall_seconds: None, events_per_second: None, ..self }
     }
 }
 
-/// One flow, after warm-up.
+/// Results of one flow, after the warm-up.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct FlowResult {
     /// Index in the scenario, from 0.
@@ -67,28 +69,30 @@ pub struct FlowResult {
     pub app: String,
     /// Short name of the transport.
     pub transport: String,
-    /// When the application began, s.
+    /// Instant at which the application began, s.
     pub start: f64,
     /// Instant at which the flow ended, s; at the latest the end of the run.
     pub stop: f64,
-    /// Application bytes delivered in order, over the time in which the flow was active.
+    /// Application bytes delivered in order, divided by the time in which the flow was active.
     pub goodput_kbps: f64,
-    /// Bytes acknowledged at the sender over the same time; `null` for a transport without ACKs.
+    /// Application bytes acknowledged at the sender, divided by the same time; `null` for a transport without
+    /// ACKs.
     pub acked_kbps: Option<f64>,
-    /// Retransmitted segments / distinct segments delivered; `null` if none was delivered.
+    /// Retransmitted segments / distinct segments delivered; `null` if no segment was delivered.
     pub retransmission_index: Option<f64>,
-    /// Data segments that left the sender, retransmissions included.
+    /// Number of data segments sent, retransmissions included.
     pub segments_sent: u64,
     /// Number of retransmissions among the segments sent.
     pub segments_retransmitted: u64,
-    /// Distinct data segments that arrived.
+    /// Number of distinct data segments that arrived.
     pub segments_delivered: u64,
-    /// Segments of a stream that arrived behind a gap; datagrams that arrived after one with a higher number (RFC 4737).
+    /// Stream segments that arrived while an earlier one was missing, and datagrams that arrived after one
+    /// with a higher number (RFC 4737).
     pub out_of_order: u64,
     /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Distinct data segments that arrived / distinct data segments sent, at most 1; `null` if none was sent. A segment that
-    /// is still on its way at the end of the run was not delivered.
+    /// Distinct data segments that arrived / distinct data segments sent, at most 1; `null` if none was sent.
+    /// A segment in transit at the end of the run counts as not delivered.
     #[serde(default)]
     pub delivery_ratio: Option<f64>,
     /// One-way delay, ms; `null` if no segment arrived.
@@ -97,22 +101,24 @@ pub struct FlowResult {
     /// fewer than two segments arrived.
     #[serde(default)]
     pub jitter_ms: Option<f64>,
-    /// The sender's round-trip samples, ms; `null` if there was none.
+    /// Round-trip samples of the sender, ms; `null` without samples.
     pub rtt_ms: Option<Summary>,
-    /// Links that delivered segments crossed; `null` if none arrived.
+    /// Mean number of links that delivered segments crossed; `null` if none arrived.
     pub mean_hops: Option<f64>,
-    /// Mean number of links of the true shortest path, over the time from `start` to `stop` in which there was one. `null`
-    /// if there never was, and in very large mobile networks.
+    /// Mean number of links of the true shortest path, over the time from `start` to `stop` in which a path
+    /// existed. `null` if there never was a path, and in very large mobile networks.
     pub shortest_hops: Option<f64>,
-    /// Links that delivered segments crossed / links of the shortest path when each arrived; segments that arrived when
-    /// there was none are left out. Below 1 only if paths lengthen while segments are in transit.
+    /// Links that delivered segments crossed / links of the shortest path at each arrival. Segments that
+    /// arrived while there was no path are left out. Below 1 only if paths lengthen while segments are in
+    /// transit.
     pub stretch: Option<f64>,
     /// Fraction of the time from `start` to `stop` without a path.
     pub partitioned: Option<f64>,
-    /// Holland & Vaidya's Equation 3.1: the measured goodput of a chain as long as the shortest path, averaged over the same
-    /// time; 0 while there was no path. `null` unless the scenario has the measurements.
+    /// Equation 3.1 of Holland and Vaidya: the measured goodput of a chain as long as the shortest path,
+    /// averaged over the time from `start` to `stop`; 0 while there was no path. `null` unless the scenario
+    /// contains the measurements.
     pub expected_goodput_kbps: Option<f64>,
-    /// Causes of losses, and how they were identified. Only present for ADTCP.
+    /// Causes of losses, and the receiver's identification of them. Only present for ADTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identification: Option<Identification>,
     /// Quality that the user of the application notices. Only present for `voice`, `web` and `video`.
@@ -130,10 +136,10 @@ pub struct FlowResult {
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Messages of one channel that were sent after the warm-up.
+/// Messages of one channel, sent after the warm-up.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ChannelResult {
-    /// Messages sent, except those that may still arrive before their deadline at the end.
+    /// Number of messages sent, except for those that may still arrive before their deadline after the end.
     pub sent: u64,
     /// Messages that arrived, in time or late.
     pub delivered: u64,
@@ -142,9 +148,10 @@ pub struct ChannelResult {
     pub in_time: Option<f64>,
     /// Time from sending to the arrival of the whole message, ms; `null` if none arrived.
     pub delay_ms: Option<Summary>,
-    /// Age of the newest message that has arrived, ms: its mean over the time since the first one arrived; `null` if none arrived.
+    /// Age of the newest message that has arrived, ms: its mean over the time since the first arrival; `null`
+    /// if none arrived.
     pub age_mean_ms: Option<f64>,
-    /// Age that the newest message that has arrived exceeds in 1% of this time, ms, with a resolution of 2%.
+    /// Age of the newest message that is exceeded for 1% of the time, ms, with a resolution of 2%.
     pub age_p99_ms: Option<f64>,
     /// Bytes of the messages that arrived in time, over the time in which the flow was active.
     pub goodput_kbps: f64,
@@ -191,14 +198,14 @@ pub struct VoiceResult {
     pub mos: Option<f64>,
     /// Rating factor R of the E-model, from which the quality follows; `null` if no packet was sent.
     pub r_factor: Option<f64>,
-    /// Delay from the talker's mouth to the listener's ear, ms: packet, look-ahead of the codec, and playout delay.
+    /// Delay from the talker's mouth to the listener's ear, ms: length of a packet, look-ahead of the codec,
+    /// and playout delay.
     pub mouth_to_ear_ms: f64,
-    /// Packets sent, except those at the end that may still arrive in time. Those that may still arrive in time at the
-    /// end do not count.
+    /// Number of packets sent, except for those at the end that may still arrive in time.
     pub packets: u64,
     /// Packets that arrived after their playout time.
     pub late: u64,
-    /// Fraction of the packets that were late or did not arrive; `null` if none was sent.
+    /// Fraction of the packets that arrived late or never; `null` if none was sent.
     pub lost: Option<f64>,
 }
 
@@ -207,9 +214,9 @@ pub struct VoiceResult {
 pub struct WebResult {
     /// Number of pages that arrived completely.
     pub pages: u64,
-    /// Pages that were loading at the end.
+    /// Number of pages that were still loading at the end.
     pub unfinished_pages: u64,
-    /// Time to load a page, ms; `null` if none was complete.
+    /// Loading time of a page, ms; `null` if none was complete.
     pub page_load_ms: Option<Summary>,
 }
 
@@ -228,7 +235,7 @@ pub struct VideoResult {
     pub segments: u64,
 }
 
-/// One node, after warm-up. Counts and delays are those of all its links.
+/// Results of one node, after the warm-up. Counts and delays are over all links of the node.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct NodeResult {
     /// Number of the node.
@@ -260,8 +267,8 @@ pub struct AirtimeShares {
     pub transmit: f64,
     /// Share of the time in which the station receives frames for it, or broadcasts, without error.
     pub receive: f64,
-    /// Share of the time in which the receiver is occupied by frames for other nodes, by signals too weak to decode, or
-    /// by collisions.
+    /// Share of the time in which the receiver is occupied by frames for other nodes, by signals too weak to
+    /// decode, or by collisions.
     pub busy: f64,
     /// Share of the time in which the station neither transmits, receives nor senses anything.
     pub idle: f64,
@@ -269,7 +276,7 @@ pub struct AirtimeShares {
     pub sleep: f64,
 }
 
-/// The unicast packets from one node to a neighbour, after warm-up: data, routing messages and ARP.
+/// Unicast packets from one node to a neighbour, after the warm-up: data, routing messages and ARP.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct LinkResult {
     /// Number of the sending node.
@@ -283,22 +290,22 @@ pub struct LinkResult {
     pub delivered: u64,
     /// Packets dropped after the last retry.
     pub dropped: u64,
-    /// Data frames sent, retransmissions included; of an aggregate each MPDU.
+    /// Number of data frames sent, retransmissions included; in an aggregate each MPDU counts.
     pub frames: u64,
-    /// Further attempts after the first one of each packet, with an RTS or with data; under aggregation, retransmissions of
-    /// its MPDU.
+    /// Number of attempts after the first one of each packet, with an RTS or with data; under aggregation,
+    /// retransmissions of the packet's MPDU.
     pub retries: u64,
     /// Packets delivered / (delivered + dropped); `null` if there were none.
     pub delivery_ratio: Option<f64>,
     /// Time from the entry into the interface queue to the acknowledgement, ms; `null` if no packet was delivered.
     pub delay_ms: Option<Summary>,
-    /// Jitter of this delay (see [`FlowResult::jitter_ms`]), ms; `null` with fewer than two packets.
+    /// Jitter of `delay_ms` (see [`FlowResult::jitter_ms`]), ms; `null` with fewer than two packets.
     pub jitter_ms: Option<f64>,
-    /// Airtime of all frames of its exchanges (RTS, CTS, data, ACK, ...) / simulated time.
+    /// Airtime of all frames in exchanges over the link (RTS, CTS, data, ACK, ...) / simulated time.
     pub airtime_share: f64,
 }
 
-/// One interface queue, after warm-up. Broadcasts count as well.
+/// Results of one interface queue, after the warm-up. Broadcasts count as well.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct QueueResult {
     /// Number of the queue's node.
@@ -314,19 +321,21 @@ pub struct QueueResult {
     pub dropped: u64,
     /// Packets not dropped / packets.
     pub delivery_ratio: Option<f64>,
-    /// Time from the entry to the start of the service, ms, of packets whose service has ended; `null` if there were none.
+    /// Time from the entry into the queue to the start of the service, ms, for packets whose service has
+    /// ended; `null` if there were none.
     pub delay_ms: Option<Summary>,
-    /// Jitter of this time (see [`FlowResult::jitter_ms`]), ms; `null` with fewer than two packets.
+    /// Jitter of `delay_ms` (see [`FlowResult::jitter_ms`]), ms; `null` with fewer than two packets.
     pub jitter_ms: Option<f64>,
 }
 
-/// How ADTCP classified the losses of a flow.
+/// ADTCP's classification of a flow's losses.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Identification {
     /// Data segments lost, by cause: `congestion` (a queue overflowed), `channel-error` (also if a MAC gave up on an
     /// existing link), `route-change`, `disconnection` (there was no path).
     pub losses: BTreeMap<String, u64>,
-    /// States of the receiver at the time of a loss, by its cause. Several states may hold at once.
+    /// Network states that the receiver inferred at the time of a loss, by the cause of the loss. Several
+    /// states may hold at once.
     pub states: BTreeMap<String, BTreeMap<String, u64>>,
     /// Identification of congestion by both of the receiver's metrics at the time of the loss.
     pub joint: Accuracy,
@@ -338,14 +347,15 @@ pub struct Identification {
     pub acted: Accuracy,
 }
 
-/// How reliably congestion was told from other causes of loss.
+/// Reliability with which congestion was distinguished from other causes of loss.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Accuracy {
     /// Number of losses that were judged.
     pub losses: u64,
-    /// Fraction of the losses judged wrongly; `null` if there were no losses.
+    /// Fraction of the losses that were misjudged; `null` if there were no losses.
     pub wrong: Option<f64>,
-    /// Fraction of the losses that were unrecognised congestion, for which TCP would have reduced its rate more.
+    /// Fraction of the losses that were unrecognised congestion, for which TCP would have reduced its rate
+    /// more.
     pub incompatible: Option<f64>,
 }
 
@@ -370,11 +380,12 @@ pub struct Totals {
     pub goodput_kbps: f64,
     /// Jain's fairness index of the flows' goodput; `null` if nothing was delivered.
     pub jain: Option<f64>,
-    /// Mean of the index over windows of 2 s in which something was delivered; `null` if there were none.
+    /// Mean of Jain's index over windows of 2 s with deliveries; `null` if there were none.
     pub jain_instant: Option<f64>,
     /// Mean of the flows' indices, weighted by the segments delivered; `null` if none was delivered.
     pub retransmission_index: Option<f64>,
-    /// Distinct data segments that arrived / distinct data segments sent, of all flows, at most 1; `null` if none was sent.
+    /// Distinct data segments that arrived / distinct data segments sent, over all flows, at most 1; `null`
+    /// if none was sent.
     #[serde(default)]
     pub delivery_ratio: Option<f64>,
     /// One-way delay of the segments of all flows, ms; `null` if none arrived.
@@ -383,22 +394,23 @@ pub struct Totals {
     /// Mean of the flows' jitter, weighted by arrivals, ms; `null` if no flow has one.
     #[serde(default)]
     pub jitter_ms: Option<f64>,
-    /// Sum of the flows' expected goodput; `null` if no flow has it.
+    /// Sum of the flows' expected goodput; `null` if no flow has one.
     pub expected_goodput_kbps: Option<f64>,
 }
 
-/// Medium access, over all stations, after warm-up.
+/// Results of medium access over all stations, after the warm-up.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct MacResult {
-    /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`. Where stations aggregate also `aggregate`, `block_ack`
-    /// and `block_ack_request`; `data` then counts the MPDUs.
+    /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`. If stations aggregate, also
+    /// `aggregate`, `block_ack` and `block_ack_request`; `data` then counts the MPDUs.
     pub frames: BTreeMap<String, u64>,
-    /// Unicast data frames sent at each rate that was used, retransmissions included. Omitted if the rate is fixed.
+    /// Numbers of unicast data frames sent at each used rate, retransmissions included. Omitted if the rate
+    /// is fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rates: Option<BTreeMap<String, u64>>,
-    /// Frames that a receiver in range lost because of another frame.
+    /// Number of frames that a receiver in range lost because of another frame.
     pub collisions: u64,
-    /// Frames retransmitted because no CTS or ACK arrived.
+    /// Number of frames retransmitted because no CTS or ACK arrived.
     pub retries: u64,
     /// Packets dropped after the last retry.
     pub drops: u64,
@@ -406,17 +418,17 @@ pub struct MacResult {
     pub airtime_share: f64,
 }
 
-/// Routing, over all nodes, after warm-up.
+/// Results of routing over all nodes, after the warm-up.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RoutingResult {
-    /// Packets of the routing protocol sent, by kind; each hop counts.
+    /// Numbers of packets of the routing protocol sent, by kind; each hop counts.
     pub packets: BTreeMap<String, u64>,
     /// Bytes of the messages sent, by kind, IP header included.
     pub bytes: BTreeMap<String, u64>,
     /// Packets dropped without a valid route / packets routed; `null` if none was routed.
     pub invalid_routes: Option<f64>,
-    /// How often a packet had another next hop than the previous packet at the same node to the same destination within
-    /// 10 s. Omitted if it is not counted (`count_changes` under OLSR).
+    /// Number of packets whose next hop differed from that of the previous packet at the same node to the
+    /// same destination within 10 s. Omitted if it is not counted (`count_changes` under OLSR).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route_changes: Option<u64>,
     /// Number of returns to a next hop that was abandoned less than 10 s before.
@@ -446,7 +458,7 @@ pub struct EnergyResult {
     /// Instant at which the first battery was empty, s; `null` if none was.
     #[serde(default)]
     pub first_empty: Option<f64>,
-    /// When the battery of each node was empty, s; only with batteries.
+    /// Instant at which each node's battery was empty, s; only with batteries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty: Option<Vec<Option<f64>>>,
 }

@@ -13,7 +13,7 @@ use crate::trace::{Capture, TextTrace};
 use crate::world::World;
 use multihop_scenario::{App, Layout, NotConnected, Scenario, Series};
 
-/// Why a run has no result.
+/// Reason for which a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// No connected placement was found.
@@ -28,7 +28,7 @@ pub enum RunError {
     /// A recording cannot be replayed.
     #[error("the recording {0}")]
     Recording(String),
-    /// The caller's [`Progress`] broke off the run.
+    /// The caller's [`Progress`] cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
 }
@@ -60,21 +60,22 @@ pub(crate) fn is_paced(scenario: &Scenario) -> bool {
     scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. }))
 }
 
-/// Names the applications of a result as the scenario does, not as they ran.
+/// Replaces the applications in a result by their names in the scenario, which differ from the applications
+/// that ran.
 fn name_applications(result: &mut RunResult, scenario: &Scenario) {
     for (flow, wanted) in result.flows.iter_mut().zip(&scenario.flows) {
         wanted.app.name().clone_into(&mut flow.app);
     }
 }
 
-/// The most simulated time between progress reports, as a fraction of a run.
+/// Largest simulated time between progress reports, as a fraction of a run.
 const LONGEST_STEP: u64 = 200;
 /// Longest time between two reports of the progress, approximately, on the wall clock.
 const ATTENTIVE: std::time::Duration = std::time::Duration::from_millis(100);
-/// Simulated time of the first step.
+/// Simulated time of the first progress step.
 const FIRST_STEP: Duration = Duration::from_millis(100);
 const SHORTEST_STEP: Duration = Duration::from_micros(1);
-/// Number of steps by which a scan for the best rate divides one step of the previous scan.
+/// Number of rates per step of the previous scan, in a finer scan for the best rate.
 const FINER: i32 = 5;
 /// Fraction of the progress that the search for the best rate takes in a run with paced flows.
 const SEARCH_SHARE: f64 = 0.9;
@@ -154,14 +155,15 @@ pub(crate) fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -
     Ok(observer)
 }
 
-/// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it. A browser's module has no
-/// clock.
+/// Returns a function for the wall-clock time since this call, which is zero because a browser's module has
+/// no clock. Only `wall_seconds` and `events_per_second` depend on it.
 #[cfg(target_family = "wasm")]
 pub(crate) fn wall_clock() -> impl Fn() -> std::time::Duration {
     || std::time::Duration::ZERO
 }
 
-/// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it.
+/// Returns a function for the wall-clock time since this call. Only `wall_seconds` and `events_per_second`
+/// depend on it.
 #[cfg(not(target_family = "wasm"))]
 #[expect(clippy::disallowed_methods, reason = "wall_seconds is wall-clock time")]
 pub(crate) fn wall_clock() -> impl Fn() -> std::time::Duration {
@@ -169,7 +171,7 @@ pub(crate) fn wall_clock() -> impl Fn() -> std::time::Duration {
     move || begin.elapsed()
 }
 
-/// The scenario with every paced flow at a constant rate.
+/// The scenario with this constant rate for every paced flow.
 fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
     let mut scenario = scenario.clone();
     for flow in &mut scenario.flows {
@@ -180,16 +182,15 @@ fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
     scenario
 }
 
-/// The constant rate, the same for every paced flow, with the highest total goodput.
-///
-/// Goodput grows with the rate until the network saturates, then falls or stays. A coarse geometric scan finds the
-/// maximum, and two finer ones, each over the two steps around the best rate so far, narrow it to 1%.
+/// The constant rate, equal for all paced flows, with the highest total goodput. Goodput grows with the rate
+/// until the network saturates, then falls or stays. A coarse geometric scan finds the maximum. Two finer
+/// scans, each over the two steps around the best rate so far, narrow it to 1%.
 fn best_rate(scenario: &Scenario, progress: Progress<'_>) -> Result<BitRate, RunError> {
     let mut centre = scenario.radio().bit_rate().as_f64() / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
-    // Beyond saturation, goodput may vary only by chance. Of the rates nearly as good as the best, the
-    // lowest is nearest to the saturation point.
+    // Beyond saturation, goodput may vary only by chance. Among rates with nearly the best goodput, the
+    // lowest one is nearest to the saturation point.
     for (round, steps, nearly) in [(0, 10, 0.95), (1, FINER, 1.0), (2, FINER, 1.0)] {
         let mut tried = Vec::new();
         for step in -steps..=steps {

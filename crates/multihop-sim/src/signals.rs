@@ -1,4 +1,4 @@
-//! The signals on the air of an observed run: how strong a frame is at a station, and what disturbs it there.
+//! The signals on the air of an observed run: the power of a frame at a station, and the interference there.
 
 use std::collections::VecDeque;
 
@@ -14,12 +14,12 @@ use multihop_radio::params::{Model, NS2_TX_POWER_DBM, RadioParams};
 pub(crate) struct Signals {
     /// Power of the noise, mW; 0 in the threshold model, which has none.
     noise_mw: f64,
-    /// Milliwatts for each unit of the power of links: the threshold model computes with gains.
+    /// Milliwatts per unit of the power of links. The threshold model uses gains as powers.
     unit_mw: f64,
     flying: VecDeque<Flying>,
 }
 
-/// A transmission that begins, as the stations of one radio hear it.
+/// A transmission that begins, as the stations of one radio receive it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch<'a> {
     /// Radio whose stations hear the frame.
@@ -48,7 +48,7 @@ struct Flying {
     heard: Vec<SignalAtStation>,
 }
 
-/// A frame at a station that hears it.
+/// Power of a frame at a station that hears it.
 #[derive(Clone, Copy, Debug)]
 struct SignalAtStation {
     by: NodeId,
@@ -56,7 +56,7 @@ struct SignalAtStation {
     power_mw: f64,
 }
 
-/// A frame as it reached a station.
+/// Quality with which a frame reached a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reception {
     /// Received power of the signal, in mW.
@@ -67,7 +67,7 @@ pub(crate) struct Reception {
     pub(crate) interferer: Option<Interferer>,
 }
 
-/// A frame that disturbs another one.
+/// A frame that interferes with another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Interferer {
     /// Node that transmits the interfering frame; the receiver itself if it was transmitting.
@@ -88,7 +88,7 @@ impl Signals {
         Self { noise_mw, unit_mw, flying: VecDeque::new() }
     }
 
-    /// Adds a transmission that begins at a station; `power` is the power of a link, fading included.
+    /// Adds a transmission that begins; `power` returns the power of a link, fading included.
     pub(crate) fn launch(
         &mut self,
         now: Instant,
@@ -118,7 +118,7 @@ impl Signals {
         });
     }
 
-    /// How a frame that has ended at a station reached it; `None` if its beginning was not observed.
+    /// Quality with which a frame that has ended reached a station; `None` if its beginning was not observed.
     pub(crate) fn reception(&self, signal: u64, at: NodeId) -> Option<Reception> {
         let frame = self.flying.iter().rfind(|flying| flying.signal == signal)?;
         let (from, until, power_mw) = frame.at(at)?;
@@ -128,7 +128,7 @@ impl Signals {
                 .filter_map(|other| Some((other, other.at(at)?)))
                 .filter(|(_, (a, b, _))| *a < until && from < *b)
         };
-        // Interference grows only where a signal begins.
+        // The interference increases only at the start of a signal.
         let begins = others().map(|(_, (begin, ..))| begin.max(from));
         let during = |moment: Instant| others().filter(move |(_, (a, b, _))| *a <= moment && moment < *b);
         let sum = |moment: Instant| during(moment).map(|(_, (.., power))| power).sum::<f64>();
@@ -157,9 +157,9 @@ impl Signals {
 }
 
 impl Flying {
-    /// When the first and the last bit reach a station, and with which power.
+    /// Arrival of the first and of the last bit at a station, and the received power.
     fn at(&self, node: NodeId) -> Option<(Instant, Instant, f64)> {
-        // The radios of a node do not hear each other.
+        // The radios of a node do not receive each other.
         if node == self.from && !self.is_foreign {
             return Some((self.began, self.began + self.airtime, f64::INFINITY));
         }
@@ -214,7 +214,8 @@ mod tests {
         Transmission { frame, airtime: Duration::from_millis(1) }
     }
 
-    /// How frames of 1 ms that begin at these microseconds reach node 1. Nodes are at 0, 240, 560 and 700 m.
+    /// Receptions at node 1 of frames of 1 ms that begin at these microseconds. Nodes are at 0, 240, 560 and
+    /// 700 m.
     fn receptions(sent: &[(u64, u32)]) -> Vec<Option<Reception>> {
         let radio = RadioParams::default();
         let places = [0.0, 240.0, 560.0, 700.0].map(|x| Point { x, y: 0.0 });
@@ -244,7 +245,7 @@ mod tests {
         let other = first.interferer.unwrap();
         assert_eq!((other.node, other.kind), (NodeId(2), FrameKind::Data));
         assert!((mw_to_dbm(other.power_mw) - two_ray_dbm(320.0)).abs() < 0.01, "{other:?}");
-        // 40 log10(320 / 240) is 5 dB, and the frames disturb each other.
+        // The power ratio is 40 log10(320 / 240) = 5 dB, and the frames interfere with each other.
         let sinr = [first, second].map(|reception| mw_to_dbm(reception.sinr().unwrap()));
         assert!((sinr[0] - 4.9975).abs() < 1e-3 && (sinr[1] + 4.9975).abs() < 1e-3, "{sinr:?}");
     }

@@ -9,7 +9,8 @@ use crate::results::Summary;
 pub struct Histogram {
     count: u64,
     sum: f64,
-    /// The bucket of the first count, a multiple of [`CHUNK`]. Bucket 0 holds everything up to [`SMALLEST`].
+    /// Index of the first bucket in use, a multiple of [`CHUNK`]. Bucket 0 counts all values up to
+    /// [`SMALLEST`].
     lowest: usize,
     /// Counts of the buckets from `lowest` on, up to the end of the chunk with the highest value.
     buckets: Vec<u32>,
@@ -19,8 +20,8 @@ pub struct Histogram {
 const SMALLEST: f64 = 1e-6;
 /// Ratio of a bucket's upper to its lower bound.
 const RATIO: f64 = 1.01;
-/// Number of buckets whose counts are allocated at a time: one by one, values that drift cost more in allocations than
-/// in counting.
+/// Number of buckets that are allocated at a time. Allocating them one by one costs more than counting if
+/// values drift.
 const CHUNK: usize = 32;
 
 impl Histogram {
@@ -50,7 +51,7 @@ impl Histogram {
         }
     }
 
-    /// Allocates counters for a bucket. Extreme values are few, so the capacity is exact.
+    /// Allocates counters up to a bucket. Extreme values are rare, so the capacity is exact.
     #[cold]
     fn make_room(&mut self, bucket: usize) {
         let first = bucket / CHUNK * CHUNK;
@@ -80,7 +81,8 @@ impl Histogram {
         })
     }
 
-    /// The value below which this share of the values is, in ms, to within 0.5%; `None` without values.
+    /// Quantile in ms, to within 0.5%: the value below which this share of the values lies. `None` without
+    /// values.
     pub fn quantile_ms(&self, share: f64) -> Option<f64> {
         (self.count > 0).then(|| 1e3 * self.quantile(share))
     }
@@ -93,13 +95,13 @@ impl Histogram {
             seen += u64::from(n);
             seen > 0 && seen as f64 >= wanted
         });
-        // The middle of the bucket, on the logarithmic scale.
+        // The result is the middle of the bucket on the logarithmic scale.
         SMALLEST * libm::pow(RATIO, bucket.map_or(0.0, |at| (self.lowest + at) as f64 - 0.5))
     }
 }
 
-/// The times of a flow while they are collected; afterwards only their summary, since a run may have thousands of flows
-/// one after another.
+/// The times of a flow during their collection, and afterwards only their summary, because a run may have
+/// thousands of successive flows.
 #[derive(Clone, Debug)]
 pub(crate) enum Times {
     Coming(Histogram),
@@ -116,13 +118,13 @@ impl Times {
     pub(crate) fn add(&mut self, time: Duration) {
         match self {
             Self::Coming(histogram) => histogram.add(time),
-            // From a packet that was held for minutes.
+            // A packet that was delayed for minutes may arrive after the end of the collection.
             Self::Over(_) => {}
         }
     }
 
-    /// Ends the collection of a flow's delays. Adds them to the histogram of all flows, unless the collection had
-    /// ended before.
+    /// Ends the collection of a flow's delays, and adds them to the histogram of all flows. Does nothing if
+    /// the collection had ended before.
     pub(crate) fn close(&mut self, all: &mut Histogram) {
         if let Self::Coming(histogram) = self {
             all.merge(histogram);
@@ -130,7 +132,7 @@ impl Times {
         }
     }
 
-    /// Histogram of the times while they are collected; `None` after the flow's end.
+    /// Histogram of the times during the collection; `None` after the flow's end.
     pub(crate) fn coming(&self) -> Option<&Histogram> {
         match self {
             Self::Coming(histogram) => Some(histogram),
@@ -153,8 +155,8 @@ impl Times {
     }
 }
 
-/// Interarrival jitter (RFC 3550 section 6.4.1): a moving average of the difference between the transit times of packets
-/// that arrive one after another, with a weight of 1/16 for the latest.
+/// Interarrival jitter (RFC 3550 section 6.4.1): a moving average of the difference between the transit times
+/// of successive packets, with weight 1/16 for the latest difference.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Jitter {
     /// Transit time of the latest packet.
@@ -172,7 +174,7 @@ impl Jitter {
     #[inline]
     pub(crate) fn add(&mut self, transit: Duration) {
         if let Some(before) = self.transit.replace(transit) {
-            // Signed, because processors convert signed integers at once.
+            // Signed integers convert to floating point in one instruction.
             let difference = transit.as_nanos().wrapping_sub(before.as_nanos()).cast_signed() as f64;
             let difference = difference.abs();
             self.estimate += (difference - self.estimate) / 16.0;
@@ -193,7 +195,7 @@ impl Jitter {
     }
 }
 
-/// Delays of packets that arrive one after another, and their jitter.
+/// Delays of successive packets, and their jitter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delays {
     histogram: Histogram,
@@ -225,7 +227,7 @@ impl Delays {
     }
 }
 
-/// The bucket of a duration: the first whose upper bound is not below it.
+/// Index of the bucket of a duration: the first bucket whose upper bound is not below it.
 #[inline]
 fn bucket(duration: Duration) -> usize {
     let nanos = duration.as_nanos();
@@ -236,7 +238,7 @@ fn bucket(duration: Duration) -> usize {
     bucket
 }
 
-/// Bounds of the buckets of a histogram, by which the bucket of a value is found without computing logarithms.
+/// Bounds of the buckets of a histogram, which allow a search for a bucket without logarithms.
 struct Bounds {
     /// The largest duration of each bucket, ns.
     upper: [u64; LAST_BUCKET + 1],
@@ -246,14 +248,14 @@ struct Bounds {
 
 static BOUNDS: Bounds = Bounds::new();
 
-/// Index of the last bucket, which holds everything above some 1e9 s.
+/// Index of the last bucket, which counts all values above about 1e9 s.
 const LAST_BUCKET: usize = 3500;
-/// Number of cells of one power of two.
+/// Number of cells per power of two.
 const CELLS: usize = 64;
-/// Number of cells of all powers of two: the first one holds everything up to [`CELLS`] ns.
+/// Number of all cells: the first one contains all values up to [`CELLS`] ns.
 const ALL_CELLS: usize = CELLS * (u64::BITS - CELLS.ilog2()) as usize;
 
-/// A cell: `CELLS` of equal width for each power of two.
+/// Index of the cell of a duration. Each power of two is divided into `CELLS` cells of equal width.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 64 x 64 cells")]
 fn cell(nanos: u64) -> usize {
@@ -348,8 +350,8 @@ mod tests {
     fn jitter_is_that_of_rfc_3550() {
         let mut jitter = Jitter::default();
         assert_eq!(jitter.mean_ms(), None);
-        // Transit times of 10, 26, 26 and 18 ms: |D| = 16, 0, 8. J = 16/16 = 1, then 1 - 1/16 = 0.9375,
-        // then 0.9375 + (8 - 0.9375)/16 = 1.37890625.
+        // Transit times of 10, 26, 26 and 18 ms have differences |D| of 16, 0 and 8 ms. J is 16/16 = 1, then
+        // 1 - 1/16 = 0.9375, then 0.9375 + (8 - 0.9375)/16 = 1.37890625.
         for (transit, expected) in [(10, 0.0), (26, 1.0), (26, 0.9375), (18, 1.378_906_25)] {
             jitter.add(Duration::from_millis(transit));
             assert!((jitter.estimate * 1e-6 - expected).abs() < 1e-12, "{jitter:?}");

@@ -1,4 +1,4 @@
-//! Sweeps: every combination of the values of the axes, each with the same seeds.
+//! Sweeps: runs for every combination of the axes' values, each with the same seeds.
 
 use std::collections::BTreeMap;
 
@@ -39,18 +39,18 @@ pub struct Run {
     pub combination: usize,
     /// The scenario, its seed included.
     pub scenario: Scenario,
-    /// Identifies the run in a journal.
+    /// Key that identifies the run in a journal.
     pub key: String,
     /// All overrides of the plan's source, the seed included.
     pub overrides: Vec<(String, String)>,
 }
 
-/// A result and its place in the sweep; one line of a sweep's JSON.
+/// A result and its position in the sweep; one line of a sweep's JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct SweepResult {
     /// The value of each axis.
     pub sweep: BTreeMap<String, serde_json::Value>,
-    /// Identifies the run in a journal.
+    /// Key that identifies the run in a journal.
     pub key: String,
     /// Version of the build that made the result.
     pub version: &'static str,
@@ -66,7 +66,7 @@ pub struct CombinationSummary {
     pub runs: usize,
     /// Sum of the flows' goodput, kb/s.
     pub goodput_kbps: Option<Estimate>,
-    /// Jain's index over whole runs.
+    /// Jain's fairness index over whole runs.
     pub jain: Option<Estimate>,
     /// Distinct segments delivered / distinct segments sent.
     pub delivery_ratio: Option<Estimate>,
@@ -100,7 +100,7 @@ impl Plan {
         for number in 0..count {
             let mut own = Vec::new();
             let mut values = Vec::new();
-            // The last axis varies fastest: its digit is the lowest.
+            // The index is a mixed-radix number whose lowest digit is the last axis, which varies fastest.
             let mut rest = number;
             for axis in sweep.axes.iter().rev() {
                 let point = &axis.points[rest % axis.points.len()];
@@ -159,7 +159,7 @@ impl Plan {
         Ok(all)
     }
 
-    /// One run: combinations in order, and the seeds of each in turn.
+    /// One run of the plan: combinations in order, and for each combination the seeds in order.
     pub fn run(&self, index: usize) -> Result<Run, Problems> {
         let combination = index / self.seeds as usize;
         let own = &self.combinations[combination];
@@ -195,7 +195,7 @@ impl SweepResult {
         serde_json::to_string(self).expect("every key of a result is a string")
     }
 
-    /// The result without values that depend on the machine: the same bytes for the same run.
+    /// Copy of the result without the values that depend on the machine: equal runs give equal bytes.
     #[must_use]
     pub fn timeless(self) -> Self {
         Self { result: self.result.timeless(), ..self }

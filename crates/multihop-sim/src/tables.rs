@@ -1,7 +1,7 @@
 //! Results as tables: CSV with a row for each flow, node, link, queue or run.
 //!
-//! Columns have the keys of results; those of nested tables have dotted names, such as `delay_ms.p95`. A value that was
-//! not measured is an empty cell.
+//! Columns are named by the keys of results, with dotted names for nested tables, such as `delay_ms.p95`. A
+//! value that was not measured is an empty cell.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::results::RunResult;
 use crate::sweep::SweepResult;
 
-/// The kinds of tables, by what a row describes.
+/// Kinds of tables, by the subject of a row.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rows {
-    /// One row for each run: totals and everything else that is counted over all nodes.
+    /// One row for each run, with the totals and all counters over all nodes.
     Runs,
     /// One row for each flow of a run.
     Flows,
@@ -107,7 +107,7 @@ fn write(rows: Vec<Cells>, out: impl Write) -> io::Result<()> {
     table.flush()
 }
 
-/// The parts of a result that are not lists.
+/// The values of a result that are not in lists.
 fn run_cells(result: &RunResult) -> Cells {
     let mut cells = vec![
         ("scenario".to_owned(), result.scenario.clone()),
@@ -146,7 +146,7 @@ fn flatten(name: &str, entry: &Entry, cells: &mut Cells) {
     }
 }
 
-/// Keys that are `null` or a [`crate::results::Summary`].
+/// Keys whose value is a [`crate::results::Summary`] or `null`.
 const SUMMARIES: [&str; 3] = ["delay_ms", "rtt_ms", "page_load_ms"];
 /// The keys of a [`crate::results::Summary`].
 const PARTS: [&str; 4] = ["mean", "p50", "p95", "p99"];
@@ -159,7 +159,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// A JSON value with keys in the order of the text.
+/// A JSON value, with keys in the order of the text.
 enum Entry {
     Table(Vec<(String, Self)>),
     List,

@@ -16,7 +16,7 @@ use crate::world::World;
 
 pub use self::description::Description;
 
-/// A run in steps. Its result is that of [`crate::run()`].
+/// A run that advances in steps. Its result equals that of [`crate::run()`].
 pub struct ViewedRun<'a> {
     world: World<'a>,
     scenario: &'a Scenario,
@@ -24,13 +24,13 @@ pub struct ViewedRun<'a> {
     inputs: Option<Inputs>,
 }
 
-/// Why a scenario cannot be viewed.
+/// Reason for which a scenario cannot be viewed.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     /// No connected placement was found.
     #[error(transparent)]
     Placement(#[from] NotConnected),
-    /// The rate of paced flows is found by many runs.
+    /// The scenario has paced flows, whose rate is found by many runs.
     #[error("found a flow with app = \"paced\", allowed: applications that one run decides")]
     Paced,
     /// A recording cannot be replayed.
@@ -39,7 +39,7 @@ pub enum ViewError {
 }
 
 impl<'a> ViewedRun<'a> {
-    /// The run before its first event.
+    /// Creates a run before its first event.
     pub fn new(scenario: &'a Scenario) -> Result<Self, ViewError> {
         if is_paced(scenario) {
             return Err(ViewError::Paced);
@@ -51,7 +51,7 @@ impl<'a> ViewedRun<'a> {
         Ok(Self { world, scenario, measures: false, inputs: None })
     }
 
-    /// The replay of a recorded run; `recording` is what has arrived of it so far.
+    /// Creates the replay of a recorded run; `recording` is the part of the recording that has arrived.
     pub fn replay(scenario: &'a Scenario, recording: &[u8]) -> Result<Self, ViewError> {
         let inputs = Inputs::new(recording).map_err(ViewError::Recording)?;
         let mut run = Self::new(scenario)?;
@@ -67,7 +67,7 @@ impl<'a> ViewedRun<'a> {
         }
     }
 
-    /// The end of the run, as far as it is known.
+    /// The end of the run, or of the known part of a recording.
     pub fn end(&self) -> Instant {
         let end = Instant::ZERO + self.scenario.duration;
         self.inputs.as_ref().and_then(|inputs| inputs.end).unwrap_or(end)
@@ -78,7 +78,8 @@ impl<'a> ViewedRun<'a> {
         self.inputs.as_ref().map_or(Instant::ZERO + self.scenario.duration, |inputs| inputs.known)
     }
 
-    /// Handles all events before `end`, at most those of the run, and lets the packets of the recording enter.
+    /// Handles all events before `end`, at most up to the end of the run, and lets packets of the recording
+    /// enter.
     pub fn advance(&mut self, end: Instant) {
         let end = end.min(self.known());
         while let Some(entry) = self.inputs.as_mut().and_then(|inputs| inputs.take(end)) {
@@ -122,12 +123,12 @@ impl<'a> ViewedRun<'a> {
         self.world.observer_mut().watch().set_detailed(now, detailed);
     }
 
-    /// The records since [`ViewedRun::clear`].
+    /// The records since the last call of [`ViewedRun::clear`].
     pub fn records(&mut self) -> &[u32] {
         self.world.observer_mut().watch().records()
     }
 
-    /// The fields of packets sent since then, by uid.
+    /// Fields of the packets sent since the last call of [`ViewedRun::clear`], by uid.
     pub fn fields(&mut self) -> &[(u64, Vec<(&'static str, String)>)] {
         self.world.observer_mut().watch().fields()
     }
@@ -163,7 +164,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Places of a scenario's nodes and their movements until its end.
+    /// Positions of a scenario's nodes, and their movements until its end.
     pub fn of(scenario: &Scenario) -> Result<Self, NotConnected> {
         let layout = scenario.topology.place(scenario.seed)?;
         let until = Instant::ZERO + scenario.duration.max(Duration::from_nanos(1));

@@ -3,28 +3,30 @@
 //! Everything that can have a deadline (a station's MAC, a frame in flight, a connection) owns a *slot* with at most
 //! one deadline, which can be moved or removed. Removal is immediate, so the queue holds no stale entries.
 //!
-//! The earliest deadlines are in a short sorted list: most deadlines are set for a moment from now, and come first. All
-//! later ones are in a 4-ary heap of slots, with the position of each slot in it.
+//! The earliest deadlines are in a short sorted list, because most new deadlines are near and expire first.
+//! All later deadlines are in a 4-ary heap; a table has the position of each slot.
 
 use super::Key;
 
 /// Deadlines by slot, earliest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deadlines {
-    /// The earliest deadlines, the first one last. Empty only if there are none at all.
+    /// The earliest deadlines in reverse order: the first to expire is last. Empty only if there are no
+    /// deadlines.
     near: Vec<Key>,
     /// Heap of the later deadlines.
     far: Vec<Key>,
-    /// Place of each slot's key: [`ABSENT`], [`NEAR`], or its index in the heap.
+    /// Position of each slot's key: [`ABSENT`], [`NEAR`], or its index in the heap.
     place: Vec<u32>,
 }
 
 const ABSENT: u32 = u32::MAX;
 const NEAR: u32 = u32::MAX - 1;
-/// Largest number of deadlines in the sorted list: small networks have no more. Longer lists take more time to search
-/// than the heap does.
+/// Largest number of deadlines in the sorted list. Small networks have no more deadlines; in longer lists a
+/// search takes more time than the heap does.
 const MAX_NEAR: usize = 40;
-/// Number of deadlines that remain in the near list when it is too long, or that are moved into it when it is empty.
+/// Number of deadlines that remain in the near list when it becomes too long, or that are moved into it when
+/// it is empty.
 const FEWEST_NEAR: usize = 12;
 const CHILDREN: usize = 4;
 
@@ -82,14 +84,14 @@ impl Deadlines {
     }
 }
 
-/// The list of near deadlines.
+/// Operations on the list of near deadlines.
 impl Deadlines {
     #[inline]
     fn place_near(&self, slot: u32) -> usize {
         self.near.iter().rposition(|key| key.slot() == slot).expect("a slot that is marked as near")
     }
 
-    /// Moves one of the near deadlines.
+    /// Moves one of the near deadlines to another instant.
     #[inline]
     fn move_near(&mut self, key: Key) {
         let mut place = self.place_near(key.slot());
@@ -110,7 +112,7 @@ impl Deadlines {
         }
     }
 
-    /// Removes one of the near deadlines.
+    /// Removes the near deadline at a position of the list.
     #[inline]
     fn take_near(&mut self, place: usize) {
         let last = self.near.len() - 1;
@@ -145,7 +147,7 @@ impl Deadlines {
         }
     }
 
-    /// Moves the later of the near deadlines to the heap.
+    /// Moves the later near deadlines to the heap, so that [`FEWEST_NEAR`] of them remain.
     #[inline(never)]
     fn send_away(&mut self) {
         for place in 0..self.near.len() - FEWEST_NEAR {
@@ -154,7 +156,7 @@ impl Deadlines {
         self.near.drain(..self.near.len() - FEWEST_NEAR);
     }
 
-    /// Moves the earliest deadlines from the heap to the list, which is empty.
+    /// Moves the earliest deadlines from the heap to the empty list.
     #[inline(never)]
     fn fetch(&mut self) {
         for _ in 0..FEWEST_NEAR {
@@ -167,7 +169,7 @@ impl Deadlines {
     }
 }
 
-/// The heap of later deadlines.
+/// Operations on the heap of later deadlines.
 impl Deadlines {
     fn insert_far(&mut self, key: Key) {
         self.far.push(key);
@@ -302,7 +304,7 @@ mod tests {
             d.set(key);
             model.insert(key, slot);
         }
-        // Each one that comes is set again, for a moment or for long.
+        // Each deadline that expires is set again, for a near or a distant instant.
         for _ in 0..20_000 {
             let (&first, &slot) = model.first_key_value().unwrap();
             assert_eq!(d.first(), first);

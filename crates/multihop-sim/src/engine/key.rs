@@ -3,10 +3,9 @@
 use multihop_core::{Duration, Instant, NodeId};
 use multihop_scenario::{MAX_HOSTS, MAX_NODES};
 
-/// The order of simultaneous events.
-///
-/// Two stations whose backoff ends in the same slot must both transmit and collide, so timers come before the starts of
-/// signals. A frame that ends as another starts is not disturbed by it, so ends come first.
+/// The order of simultaneous events. Two stations whose backoff ends in the same slot must both transmit and
+/// collide, so timers precede the starts of signals. A frame that starts at the end of another frame does not
+/// disturb it, so ends come first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Rank {
     SignalEnd = 0,
@@ -15,10 +14,9 @@ pub(crate) enum Rank {
     Application = 3,
 }
 
-/// A key in the total order of events: instant, rank, node, time of flight (the longest first), slot.
-///
-/// One number, because the queue mostly compares keys. From the most significant bit: 64 bits of nanoseconds, 2 of
-/// rank, 20 of node, 12 of time of flight, 30 of slot.
+/// A key in the total order of events: instant, rank, node, time of flight (the longest first), slot. All are
+/// packed into one number, because the queue mostly compares keys. From the most significant bit: 64 bits of
+/// nanoseconds, 2 of rank, 20 of node, 12 of time of flight, 30 of slot.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Key(u128);
 
@@ -42,8 +40,8 @@ impl Key {
         Self(u128::from(at.as_nanos()) << 64 | u128::from(order))
     }
 
-    /// Key of a bit's arrival at a node. Of two bits that arrive at the same instant, the one transmitted earlier is
-    /// handled first.
+    /// Key of a bit's arrival at a node. If two bits arrive at the same instant, the bit transmitted earlier
+    /// is handled first.
     pub(crate) fn of_arrival(at: Instant, rank: Rank, node: NodeId, flight: Duration, slot: u32) -> Self {
         let remaining = LONGEST_FLIGHT - flight.as_nanos().min(LONGEST_FLIGHT);
         Self(Self::new(at, rank, node, slot).0 | u128::from(remaining << SLOT_BITS))

@@ -1,4 +1,4 @@
-//! Changes of a network while it runs.
+//! Changes to a network during a run.
 
 use multihop_core::NodeId;
 use multihop_radio::channel_error::Lost;
@@ -7,7 +7,7 @@ use multihop_radio::params::Model;
 use multihop_scenario::{Radio, Scenario};
 use serde::{Deserialize, Serialize};
 
-/// Change of a network that a person or a test requests during a run. A recording has it as JSON.
+/// Change of a network that a person or a test requests during a run. A recording contains it as JSON.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
@@ -15,7 +15,7 @@ pub enum Change {
     Cut([u32; 2]),
     /// Restores the link between two nodes after [`Change::Cut`].
     Mend([u32; 2]),
-    /// A node jumps to a place and stays there.
+    /// A node jumps to a position and stays there.
     Move {
         /// Number of the node that jumps.
         node: u32,
@@ -24,9 +24,9 @@ pub enum Change {
     },
     /// Sets the probability of losses on a link, or on all links.
     Loss {
-        /// Object that a loss destroys.
+        /// Kind of object that a loss destroys.
         of: LossKind,
-        /// Chance that one is lost on a link.
+        /// Probability of a loss on a link.
         chance: f64,
         /// Link whose probability changes, in both directions; `None` changes all links.
         link: Option<[u32; 2]>,
@@ -37,7 +37,7 @@ pub enum Change {
     Thaw(u32),
 }
 
-/// Object that a loss destroys.
+/// Kind of object that a loss destroys.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossKind {
@@ -48,7 +48,7 @@ pub enum LossKind {
 }
 
 impl Change {
-    /// Whether a run of the scenario can change in this way; the error names what is allowed.
+    /// Checks whether a run of the scenario can change in this way; the error names the allowed values.
     pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
         self.nodes().try_for_each(|node| is_node(scenario, node))?;
         match *self {
@@ -69,7 +69,7 @@ impl Change {
         }
     }
 
-    /// The change in a recording.
+    /// Reads a change from a recording.
     pub(crate) fn recorded(bytes: &[u8], scenario: &Scenario) -> Result<Self, String> {
         let change: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         change.check(scenario)?;

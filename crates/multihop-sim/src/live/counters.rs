@@ -9,11 +9,11 @@ pub struct NodeCounters {
     pub queue: usize,
     /// Largest length of an interface queue of the node so far.
     pub longest_queue: usize,
-    /// Packets that entered the interface queues, dropped ones included.
+    /// Number of packets that entered the interface queues, dropped ones included.
     pub queued: u64,
     /// Packets dropped because a queue was full, or by its active queue management.
     pub queue_drops: u64,
-    /// Transmissions to each neighbour of unicast packets.
+    /// Counters of unicast transmissions to each neighbour.
     pub links: Vec<LinkCounters>,
 }
 
@@ -26,8 +26,8 @@ pub struct LinkCounters {
     pub delivered: u64,
     /// Number of packets dropped at the MAC's retry limit.
     pub dropped: u64,
-    /// Data frames transmitted, retries included.
+    /// Number of data frames transmitted, retries included.
     pub frames: u64,
-    /// Retries of packets that were delivered or given up.
+    /// Number of retries for packets that were delivered or given up.
     pub retries: u64,
 }

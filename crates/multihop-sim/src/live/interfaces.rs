@@ -8,20 +8,20 @@ use multihop_scenario::{Port, Scenario};
 use super::stations;
 use crate::world::InterfaceAddresses;
 
-/// Interface of a node or host, with the addresses that the simulated network expects at it.
+/// Interface of a node or host, with the addresses that the simulated network expects at this interface.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct StationInterface {
-    /// Number of the interface: with TAP interfaces that of its radio, otherwise 0.
+    /// Number of the interface: with TAP interfaces the number of its radio, otherwise 0.
     pub interface: Interface,
-    /// IPv4 address.
+    /// IPv4 address of the interface.
     pub address: Ipv4Addr,
     /// Length of the prefix of the IPv4 subnet.
     pub prefix: u8,
     /// Broadcast address of the IPv4 subnet.
     pub broadcast: Ipv4Addr,
-    /// IPv6 address; its prefix has 64 bits.
+    /// IPv6 address of the interface; its prefix has 64 bits.
     pub address6: Ipv6Addr,
-    /// MAC address, for TAP interfaces.
+    /// MAC address of the interface, for TAP interfaces.
     pub mac: [u8; 6],
 }
 

@@ -1,5 +1,5 @@
-//! A scenario that is moved on from outside, with a port at each node and host through which packets of real programs
-//! enter and leave. It has no clock: its owner says which time it is.
+//! A scenario that is advanced from outside, with a port at each node and host through which packets of real
+//! programs enter and leave. It has no clock: the caller determines its time.
 
 pub(crate) mod change;
 mod counters;
@@ -28,10 +28,8 @@ use crate::trace::{Capture, CaptureFilter};
 pub use crate::world::Exit;
 use crate::world::{InterfaceAddresses, World};
 
-/// One run of a scenario with ports.
-///
-/// What happens depends only on the scenario, its seed, and the packets that entered with their times, not on how
-/// often it is moved on.
+/// One run of a scenario with ports. The events depend only on the scenario, its seed, and the packets that
+/// entered with their times, not on the number of calls that advance it.
 pub struct Live<'a> {
     world: World<'a>,
     scenario: &'a Scenario,
@@ -44,7 +42,7 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// A scenario at its beginning; `recording` records the packets that enter.
+    /// Creates a scenario at its beginning; `recording` records the packets that enter.
     pub fn new(
         scenario: &'a Scenario,
         outputs: Outputs,
@@ -92,8 +90,8 @@ impl<'a> Live<'a> {
         self.world.run_until(end);
     }
 
-    /// A packet of a program at `node` enters now over one of its [`interfaces()`]: an IP packet, or with TAP interfaces an
-    /// Ethernet frame. Others are refused.
+    /// Lets a packet of a program at `node` enter now over one of its [`interfaces()`]: an IP packet, or with
+    /// TAP interfaces an Ethernet frame. All other bytes are refused.
     ///
     /// # Panics
     ///
@@ -158,8 +156,8 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Writes the current virtual time to the recording, so that programs that read it while it grows can advance to
-    /// this time.
+    /// Writes the current virtual time to the recording, so that programs that read the growing recording can
+    /// advance to this time.
     pub fn tell_readers(&mut self) -> io::Result<()> {
         let now = self.world.now();
         self.recording.as_mut().map_or(Ok(()), |recording| recording.passed(now))
@@ -213,10 +211,10 @@ impl Entered {
     }
 }
 
-/// Why a packet did not enter.
+/// Reason for which a packet did not enter.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
-    /// The entered bytes are no packet of this kind, or too long.
+    /// The bytes are no packet of this kind, or are too long.
     #[error("not a valid packet of the network: {0}")]
     Packet(#[from] ParseError),
     /// The entry could not be recorded.
@@ -224,7 +222,7 @@ pub enum EntryError {
     Recording(#[from] io::Error),
 }
 
-/// Why a network was not changed.
+/// Reason for which a network was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The scenario has no such change; the message names what is allowed.
@@ -235,12 +233,13 @@ pub enum ChangeError {
     Recording(#[from] io::Error),
 }
 
-/// Nodes and hosts of a scenario: each has a port.
+/// Number of nodes and hosts of a scenario, each of which has a port.
 pub fn stations(scenario: &Scenario) -> usize {
     scenario.topology.nodes() + scenario.hosts.len()
 }
 
-/// Hash of the scenario without its name and of the seed, which with the entering packets decide a run.
+/// Hash of the scenario (without its name) and the seed. Together with the entering packets they determine a
+/// run.
 pub fn identity(
     source: &Source,
     overrides: &[(String, String)],

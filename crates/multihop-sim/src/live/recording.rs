@@ -1,9 +1,11 @@
 //! Recordings: every packet that entered a live run, with its virtual time.
 //!
-//! A line of text names the format and the run's identity, a second one has the scenario as JSON. Each entry follows in
-//! binary, numbers with the lowest byte first: 8 bytes of nanoseconds, 4 bytes of the node's number, 1 byte of the interface's
-//! number, 2 bytes of length, the packet. An entry with the node number [`CHANGE`] has a [`Change`] as JSON, since format 4. Format 2 has no number of an interface: all packets enter over the first one. The last entry has the end of the run, the node number [`END`] and no bytes; entries with [`PASSED`] tell readers
-//! of a recording that still grows how far the run has come.
+//! The first line of text contains the format and the run's identity, the second line the scenario as JSON.
+//! Entries follow in binary, with numbers in little-endian order: 8 bytes of nanoseconds, 4 bytes of the
+//! node's number, 1 byte of the interface's number, 2 bytes of length, the packet. An entry with the node
+//! number [`CHANGE`] contains a [`Change`] as JSON, since format 4. Format 2 has no number of an interface:
+//! all packets enter over the first one. The last entry contains the end of the run, the node number [`END`]
+//! and no bytes. Entries with [`PASSED`] contain the run's progress, for readers of a growing recording.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -29,9 +31,9 @@ pub struct Head {
 /// Format of the entries of a recording.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Format {
-    /// Format 2: entries have no interface.
+    /// Format 2, in which entries have no interface number.
     WithoutInterfaces,
-    /// Formats 3 and 4; [`Recording`] writes format 4.
+    /// Formats 3 and 4, in which entries have an interface number; [`Recording`] writes format 4.
     WithInterfaces,
 }
 
@@ -44,7 +46,7 @@ pub(crate) enum Entry {
         interface: Interface,
         bytes: Vec<u8>,
     },
-    /// The time advances to this instant, and nothing else has entered until then.
+    /// The time advances to this instant, and no packet has entered until then.
     Passed {
         at: Instant,
     },
@@ -69,7 +71,7 @@ impl Entry {
 
 /// Beginning of the first line of a recording, in every version of the format.
 const NAME: &str = "multihop recording ";
-/// Formats that are read.
+/// Formats that this version can read.
 const FORMATS: [(&str, Format); 3] =
     [("2", Format::WithoutInterfaces), ("3", Format::WithInterfaces), ("4", Format::WithInterfaces)];
 /// Format of new recordings.
@@ -106,8 +108,8 @@ impl Recording {
         self.entered(at, NodeId(CHANGE), Interface(0), &serde_json::to_vec(change)?)
     }
 
-    /// Writes that nothing has entered until `at`, so that programs that read the growing recording can advance to
-    /// this time.
+    /// Writes that no packet has entered until `at`, so that programs that read the growing recording can
+    /// advance to this time.
     pub fn passed(&mut self, at: Instant) -> io::Result<()> {
         self.entered(at, NodeId(PASSED), Interface(0), &[])?;
         self.0.flush()

@@ -51,7 +51,7 @@ pub fn replay(
     }
 }
 
-/// Moves on to the next entry, with reports of the progress.
+/// Advances to the next entry, and reports the progress.
 fn advance(
     live: &mut Live<'_>,
     scenario: &Scenario,

@@ -9,8 +9,9 @@ use multihop_scenario::{Mobility, RoutingProtocol, Scenario};
 use super::{named, numbered};
 use crate::links::{InitialLinks, links_between};
 
-/// Stations at one place, without a neighbour, or without a path to a destination, and rate control without a choice.
-/// Nothing if there are several radios. `has_unrouted`: a note on flows without a static route names the range already.
+/// Notes on stations at one place, stations without a neighbour or without a path to a destination, and rate
+/// control without a choice. Empty if there are several radios. `has_unrouted`: a note on flows without a
+/// static route already states the range.
 pub(super) fn notes(scenario: &Scenario, places: &[Point], has_unrouted: bool) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(all_at_one_place(places));
@@ -65,7 +66,7 @@ fn isolated(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     (!nodes.is_empty()).then(|| format!("{words} no neighbour {at}"))
 }
 
-/// Flows between parts of the network that no link connects. Static routing has a note of its own.
+/// Note on flows between parts of the network that no link connects. Static routing has a separate note.
 fn apart(scenario: &Scenario, links: &InitialLinks, stations: usize) -> Option<String> {
     if matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
         return None;

@@ -1,4 +1,4 @@
-//! Notes on a scenario: what is allowed, but probably not meant.
+//! Notes on a scenario: settings that are allowed, but probably unintended.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::world::routed_from_start;
 /// Settings of a scenario that are allowed, but have no effect or hardly the intended one, such as stations that nobody
 /// receives and flows without a route: one sentence for each.
 pub fn notes(scenario: &Scenario) -> Vec<String> {
-    // A run reports a placement that fails.
+    // The run itself reports a failed placement.
     let Ok(layout) = scenario.topology.place(scenario.seed) else { return Vec::new() };
     let mut tracks = scenario.tracks(&layout);
     let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
@@ -33,7 +33,7 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
     notes
 }
 
-/// Flows for which static routing has no route.
+/// Note on flows for which static routing has no route.
 fn unrouted(scenario: &Scenario, places: &[Point]) -> Option<String> {
     if !matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
         return None;
@@ -59,8 +59,8 @@ fn unrouted(scenario: &Scenario, places: &[Point]) -> Option<String> {
     })
 }
 
-/// Flows of constant rate that begin at one instant with one interval, at different stations that sense each other. Nothing if
-/// there are several radios.
+/// Note on flows of constant rate that begin at one instant with one interval, at different stations that
+/// sense each other. None if there are several radios.
 fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
     if scenario.has_several_radios() {
         return None;
@@ -76,7 +76,7 @@ fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
         a != b && places[a.index()].distance(places[b.index()]) <= range
     };
     groups.into_iter().find_map(|((start, interval), mut flows)| {
-        // Stations whose packets queue up draw backoffs, which set them apart.
+        // Stations whose packets queue up draw backoffs, which desynchronizes them.
         let datagrams = flows.iter().map(|&flow| airtime(scenario, flow));
         if datagrams.fold(Duration::ZERO, |sum, one| sum + one) >= interval {
             return None;
@@ -112,12 +112,12 @@ fn interval(flow: &Flow) -> Option<Duration> {
     }
 }
 
-/// `flows 0, 1 and 7 have`, at most [`MAX_NAMED`] of them.
+/// Text such as `flows 0, 1 and 7 have`, with at most [`MAX_NAMED`] flows.
 fn named(flows: &[usize], one: &str, several: &str) -> String {
     numbered("flow", flows, one, several)
 }
 
-/// `nodes 0, 1 and 7 have`, at most [`MAX_NAMED`] of them.
+/// Text such as `nodes 0, 1 and 7 have`, with at most [`MAX_NAMED`] nodes.
 fn numbered(noun: &str, numbers: &[usize], one: &str, several: &str) -> String {
     let mut text = format!("{noun}{} ", if numbers.len() == 1 { "" } else { "s" });
     for (place, number) in numbers.iter().take(MAX_NAMED).enumerate() {
@@ -136,7 +136,7 @@ fn numbered(noun: &str, numbers: &[usize], one: &str, several: &str) -> String {
 
 /// Largest number of nodes that searches for routes visit.
 const MAX_SEARCHED: usize = 10_000_000;
-/// Largest number of flows of one start and interval whose stations are compared with each other.
+/// Largest number of flows with one start and interval whose stations are compared with each other.
 const MAX_COMPARED: usize = 1000;
 /// Largest number of flows that a note names.
 const MAX_NAMED: usize = 5;

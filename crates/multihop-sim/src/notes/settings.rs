@@ -1,4 +1,4 @@
-//! Notes on keys that have no effect beside other keys.
+//! Notes on keys that have no effect in combination with other keys.
 
 use multihop_radio::frame::Category;
 use multihop_radio::params::{CodelParams, Discipline, MacParams};
@@ -7,7 +7,7 @@ use multihop_scenario::Scenario;
 
 use super::named;
 
-/// Keys of radio, MAC and flows whose values differ from the defaults and change nothing.
+/// Notes on keys of radio, MAC and flows that differ from the defaults but have no effect.
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     let notes = [
         categories(scenario),
@@ -19,7 +19,7 @@ pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     notes.into_iter().flatten().collect()
 }
 
-/// Access categories of flows without EDCA.
+/// Note on access categories of flows, which have no effect without EDCA.
 fn categories(scenario: &Scenario) -> Option<String> {
     let flows = scenario.flows.iter().enumerate();
     let flows: Vec<_> =
@@ -39,7 +39,7 @@ fn codel(mac: &MacParams) -> Option<String> {
     })
 }
 
-/// The limit of frames behind an RTS, without RTS.
+/// Note on the retry limit of frames that follow an RTS, which has no effect without RTS.
 fn long_retry(mac: &MacParams) -> Option<String> {
     let announces = mac.rts_threshold.is_some()
         || matches!(&mac.rate_control, RateControlParams::Ladder(ladder) if ladder.rts_after.is_some());
@@ -49,7 +49,7 @@ fn long_retry(mac: &MacParams) -> Option<String> {
     })
 }
 
-/// The rate of data under Minstrel-HT.
+/// Note on a data rate that has no effect under Minstrel-HT.
 fn rate(scenario: &Scenario) -> Option<String> {
     let radio = scenario.radio();
     let is_high_throughput = radio.phy.rates.iter().any(|rate| rate.label.streams().is_some());
@@ -60,7 +60,7 @@ fn rate(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// Streams for rate control, without rate control.
+/// Note on spatial streams for rate control, which have no effect without rate control.
 fn streams(scenario: &Scenario) -> Option<String> {
     let radio = scenario.radio();
     let is_fixed = scenario.mac().rate_control == RateControlParams::Fixed && radio.link_rates.is_empty();

@@ -1,10 +1,10 @@
-//! Notes on traffic that cannot be carried or is not counted.
+//! Notes on traffic that exceeds the radio's capacity or is not counted.
 
 use multihop_scenario::{App, Scenario};
 
 use super::named;
 
-/// Flows that end before results begin, and flows that offer more than the radio carries.
+/// Notes on flows that end before results begin, and on flows that offer more than the radio's bit rate.
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     [uncounted(scenario), excessive(scenario)].into_iter().flatten().collect()
 }
@@ -20,7 +20,7 @@ fn uncounted(scenario: &Scenario) -> Option<String> {
         .then(|| format!("{words} before the warm-up ends at {warmup} s: results do not count that traffic"))
 }
 
-/// Flows whose datagrams alone need more than the bit rate of the radio.
+/// Note on flows whose datagrams alone need more than the bit rate of the radio.
 fn excessive(scenario: &Scenario) -> Option<String> {
     let phys = scenario.radios.iter().map(|radio| radio.params.phy);
     let fastest = phys.flat_map(|phy| phy.rate_indices().map(|rate| phy.rate(rate).bit_rate)).max()?;

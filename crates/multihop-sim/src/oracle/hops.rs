@@ -7,7 +7,7 @@ use multihop_radio::grid::{Grid, Point};
 
 use super::links::NodePair;
 
-/// The neighbours of each node.
+/// Adjacency lists: the neighbours of each node.
 #[derive(Debug)]
 pub(super) struct Graph {
     neighbours: Vec<Vec<NodeId>>,
@@ -16,11 +16,11 @@ pub(super) struct Graph {
 /// Hop counts from one node to each other.
 #[derive(Debug)]
 pub(super) struct Hops {
-    /// [`UNREACHED`] if there is no path.
+    /// Hop count to each node; [`UNREACHED`] if there is no path.
     to: Vec<u32>,
-    /// Nodes whose neighbours are to be examined.
+    /// Nodes whose neighbours are examined next.
     frontier: VecDeque<NodeId>,
-    /// Nodes that have lost their paths, while new ones are searched.
+    /// Nodes that have lost their paths, during the search for new ones.
     lost: Vec<NodeId>,
 }
 
@@ -33,7 +33,7 @@ impl Graph {
         graph
     }
 
-    /// The graph of links between nodes at most `range` apart.
+    /// Creates the graph of links between nodes at most `range` apart.
     pub(super) fn of_places(places: &[Point], range: f64) -> Self {
         let grid = Grid::new(range, places);
         let mut near = Vec::new();
@@ -99,8 +99,9 @@ impl Hops {
             }
             return shorter;
         }
-        // The hop counts of a link's ends differ by at most one. Shortest paths cross the link from the
-        // nearer end to the farther one, and are as short through any other neighbour as near as the former.
+        // The hop counts of a link's ends differ by at most one. Shortest paths cross the link from its
+        // nearer to its farther end. They have the same length through any other neighbour as near as the
+        // nearer end.
         let lost = near_hops < far_hops && graph.of(far).iter().all(|n| self.to[n.index()] != near_hops);
         if lost {
             self.repair(graph, far);
@@ -110,7 +111,7 @@ impl Hops {
 
     /// Repairs the counts after `start` has lost its last nearer neighbour.
     fn repair(&mut self, graph: &Graph, start: NodeId) {
-        // In order of distance, so that when a node is examined, all lost nodes before it are known.
+        // Nodes are examined in order of distance, so that all lost nodes before a node are known.
         self.frontier.push_back(start);
         while let Some(node) = self.frontier.pop_front() {
             let hops = self.to[node.index()];
@@ -137,7 +138,7 @@ impl Hops {
         Self { to, frontier: VecDeque::new(), lost: Vec::new() }
     }
 
-    /// Breadth-first search from the frontier over nodes whose counts decrease, or until `goal`.
+    /// Breadth-first search from the frontier over nodes whose counts decrease, ended early at `goal`.
     fn spread(&mut self, graph: &Graph, goal: Option<NodeId>) {
         while let Some(node) = self.frontier.pop_front() {
             if Some(node) == goal {
@@ -166,7 +167,7 @@ mod tests {
     fn updated_hop_counts_equal_recomputed_ones() {
         let mut rng = Rng::stream(1, "test", 0);
         let mut differences = [0, 0];
-        // From sparse networks, which are partitioned, to dense ones.
+        // The networks range from sparse and partitioned to dense.
         for (nodes, chance) in [(2, 0.5), (6, 0.3), (12, 0.12), (12, 0.3), (20, 0.15)] {
             let pairs: Vec<_> =
                 (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| [NodeId(a), NodeId(b)])).collect();

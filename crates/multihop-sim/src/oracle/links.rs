@@ -1,4 +1,4 @@
-//! The times at which links appear and break.
+//! Instants at which links appear and break.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::grid::Grid;
 use multihop_radio::mobility::{Leg, Track, crossings};
 
-/// The link changes of moving nodes, computed for one interval after another. Memory therefore does not grow with the
+/// The link changes of moving nodes, computed interval by interval. Memory therefore does not grow with the
 /// run, and only pairs that may meet within an interval are examined.
 #[derive(Debug)]
 pub(super) struct LinkChanges {
@@ -22,16 +22,16 @@ pub(super) struct LinkChanges {
     coming: VecDeque<Change>,
     /// Positions at the beginning of the interval.
     grid: Grid,
-    /// The legs in the interval: those of node 0, those of node 1, and so on.
+    /// Legs in the interval: first those of node 0, then those of node 1, and so on.
     legs: Vec<Leg>,
-    /// Index of each node's first leg, and one past the last leg.
+    /// Index of each node's first leg, and one past the index of the last leg.
     first: Vec<usize>,
 }
 
 /// Two nodes, the lower number first.
 pub(super) type NodePair = [NodeId; 2];
 
-/// A link appears or breaks.
+/// Appearance or break of a link.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Change {
     /// Instant at which the link appears or breaks.
@@ -42,12 +42,12 @@ pub(super) struct Change {
 }
 
 impl LinkChanges {
-    /// Links between nodes at most `range` apart, before `until`.
+    /// Prepares the changes of links between nodes at most `range` apart, before `until`.
     pub(super) fn new(mut tracks: Vec<Track>, range: f64, until: Instant) -> Self {
         let fastest = tracks.iter().map(Track::speed_limit).fold(0.0, f64::max);
         let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let seconds = (range / (4.0 * fastest)).clamp(SHORTEST_STRETCH, LONGEST_STRETCH);
-        // A millimetre for the rounding of positions and times.
+        // A millimetre allows for the rounding of positions and times.
         let reach = range + 2.0 * fastest * seconds + 1e-3;
         Self {
             range,
@@ -63,7 +63,7 @@ impl LinkChanges {
         }
     }
 
-    /// Links at time zero. Must be called first.
+    /// Links at time zero. Must be called before all other methods.
     pub(super) fn at_first(&self) -> Vec<NodePair> {
         let mut links = Vec::new();
         self.each_near_pair(|link @ [a, b]| {
@@ -121,7 +121,7 @@ impl LinkChanges {
         }
     }
 
-    /// Calls `what` for each pair that may meet before the end of the interval.
+    /// Calls `what` for each pair of nodes that may meet before the end of the interval.
     fn each_near_pair(&self, mut what: impl FnMut(NodePair)) {
         let mut near = Vec::new();
         let nodes = u32::try_from(self.tracks.len()).expect("a checked number of nodes");
@@ -132,7 +132,7 @@ impl LinkChanges {
     }
 }
 
-/// Adds the legs that cover `begin` to `end`.
+/// Adds the legs of a track that cover `begin` to `end`.
 fn add_legs(track: &mut Track, begin: Instant, end: Instant, legs: &mut Vec<Leg>) {
     let mut now = begin;
     loop {
@@ -145,8 +145,8 @@ fn add_legs(track: &mut Track, begin: Instant, end: Instant, legs: &mut Vec<Leg>
     }
 }
 
-/// Bounds of the interval in which pairs of nodes are searched for changes, in seconds. In longer intervals more pairs
-/// may meet; in shorter ones each pair is examined more often.
+/// Shortest interval in which pairs of nodes are searched for changes, s. In shorter intervals each pair
+/// would be examined more often; in longer ones more pairs may meet.
 const SHORTEST_STRETCH: f64 = 1.0;
-/// Longest interval in which pairs of nodes are searched for changes, s: a node may turn often.
+/// Longest interval in which pairs of nodes are searched for changes, s, because a node may turn often.
 const LONGEST_STRETCH: f64 = 10.0;

@@ -1,4 +1,5 @@
-//! The true shortest path between two nodes at every instant of a run, which no protocol knows.
+//! The true shortest path between two nodes at every instant of a run, computed from positions that no
+//! protocol has.
 //!
 //! Two nodes have a link while their distance is at most the decode range. Movement is exact, so the instants at which
 //! links appear and break are computed to the nanosecond. Between them, the hop counts of flows are constant.
@@ -42,22 +43,22 @@ struct Moving {
     from_senders: BTreeMap<NodeId, Hops>,
 }
 
-/// A flow's current shortest path since when, and the times of earlier ones.
+/// A flow's current shortest path with its start, and the duration of earlier paths by their hops.
 #[derive(Debug)]
 struct Spell {
     hops: Option<u32>,
     since: Instant,
-    /// The end of the measurement.
+    /// Instant at which the measurement ends.
     until: Instant,
     before: TimeByHops,
 }
 
-/// How long the shortest path had each number of hops; `None`: no path.
+/// Total time for which the shortest path had each number of hops; `None`: no path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TimeByHops(BTreeMap<Option<u32>, Duration>);
 
 impl Oracle {
-    /// Follows the shortest paths of a scenario's flows; None where [`ShortestPaths::of`] has none.
+    /// Follows the shortest paths of a scenario's flows; `None` if [`ShortestPaths::of`] returns none.
     pub(crate) fn new(scenario: &Scenario, layout: &Layout) -> Option<Self> {
         let paths = ShortestPaths::of(scenario, layout)?;
         let flows = scenario.flows.iter().take(paths.flows.len());
@@ -70,13 +71,14 @@ impl Oracle {
         flow.index() < self.spells.len()
     }
 
-    /// Hops between the ends of a flow at `now`, which must not decrease; `None`: there is no path, or it is not known.
+    /// Hops between the ends of a flow at `now`, which must not decrease. `None`: no path exists, or it is
+    /// unknown.
     pub(crate) fn hops(&mut self, now: Instant, flow: FlowId) -> Option<u32> {
         self.catch_up(now);
         self.paths.hops(flow)
     }
 
-    /// Forgets all times measured so far, at the end of the warm-up.
+    /// Discards all times measured so far, at the end of the warm-up.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.catch_up(now);
         self.spells.iter_mut().for_each(|spell| spell.restart(now));
@@ -112,7 +114,7 @@ impl ShortestPaths {
     /// `None` if there are more than [`MAX_MOVING`] moving nodes, unless the scenario asks for a metric that needs the
     /// paths.
     pub(crate) fn of(scenario: &Scenario, layout: &Layout) -> Option<Self> {
-        // Distances say nothing of measured links.
+        // For measured links, distances are irrelevant.
         if scenario.radio().measured().is_some() {
             return None;
         }
@@ -122,7 +124,7 @@ impl ShortestPaths {
         if moving && layout.positions.len() > MAX_MOVING && !asked {
             return None;
         }
-        // Randomly drawn transfers come last; there may be thousands in a run.
+        // Randomly drawn transfers come last in the list; a run may have thousands of them.
         let given = scenario.flows.iter().take_while(|flow| flow.drawn.is_none());
         let flows: Vec<_> =
             given.map(|flow| (scenario.in_mesh(flow.from), scenario.in_mesh(flow.to))).collect();
@@ -139,18 +141,18 @@ impl ShortestPaths {
         Some(Self::standing(&Graph::of_places(&places, range), flows))
     }
 
-    /// Hops between the ends of a flow since the last step; `None`: no path, or it is not known.
+    /// Hops between the ends of a flow since the last step. `None`: no path exists, or it is unknown.
     pub(crate) fn hops(&self, flow: FlowId) -> Option<u32> {
         self.hops.get(flow.index()).copied().flatten()
     }
 
-    /// The number of flows with known paths, which are the first ones.
+    /// The number of flows with known paths, which are the first ones in the list.
     pub(crate) fn len(&self) -> usize {
         self.hops.len()
     }
 
-    /// Advances to the next instant, not after `now`, at which a path changes. The first one is time zero, for all flows;
-    /// after `None` the paths are those at `now`.
+    /// Advances to the next instant, not after `now`, at which a path changes. The first such instant is time
+    /// zero, for all flows. After `None` the paths are those at `now`.
     pub(crate) fn step(&mut self, now: Instant) -> Option<Instant> {
         if !std::mem::replace(&mut self.begun, true) {
             return Some(Instant::ZERO);
@@ -275,7 +277,7 @@ impl TimeByHops {
     }
 }
 
-/// Largest number of moving nodes for which shortest paths are computed at once; with more they are computed on
+/// Largest number of moving nodes for which shortest paths are always computed; with more nodes only on
 /// request.
 const MAX_MOVING: usize = 1000;
 

@@ -15,14 +15,14 @@ fn at(seconds: f64) -> Instant {
     Instant::ZERO + Duration::from_secs_f64(seconds)
 }
 
-/// Nodes on given paths: for each the time, x and y of its waypoints.
+/// Tracks of nodes on given paths; each path lists time, x and y of its waypoints.
 fn along(paths: &[&[(f64, f64, f64)]]) -> Vec<Track> {
     let waypoint = |&(seconds, x, y): &(f64, f64, f64)| Waypoint { at: at(seconds), place: Point { x, y } };
     let path = |list: &&[(f64, f64, f64)]| Path::new(&list.iter().map(waypoint).collect::<Vec<_>>()).unwrap();
     paths.iter().map(|list| Track::new(Movement::along(path(list)))).collect()
 }
 
-/// Times at which the shortest path of one flow changes, and its hops from then on.
+/// Instants at which the shortest path of one flow changes, each with the number of hops from then on.
 type Changes = Vec<(Instant, Option<u32>)>;
 
 /// All changes of each flow's shortest path, computed in one call or at intervals.
@@ -52,12 +52,12 @@ fn paths(tracks: &[Track], pairs: &[(NodeId, NodeId)], until: Instant) -> Vec<Ch
     found
 }
 
-/// The hops at `now`.
+/// Number of hops at `now`.
 fn hops(changes: &Changes, now: Instant) -> Option<u32> {
     changes[changes.partition_point(|&(at, _)| at <= now) - 1].1
 }
 
-/// Hops at one instant, from the positions at that instant only.
+/// Number of hops at one instant, from the positions at that instant only.
 fn by_sampling(tracks: &[Track], (from, to): (NodeId, NodeId), now: Instant) -> Option<u32> {
     let places: Vec<_> = tracks.iter().map(|track| track.clone().at(now)).collect();
     let mut reached = vec![false; places.len()];
@@ -86,7 +86,7 @@ fn a_passing_relay_connects_two_nodes() {
     let tracks = along(&[
         &[(0.0, 0.0, 0.0)],
         &[(0.0, 400.0, 0.0)],
-        // At x = 0 after 50 s.
+        // The relay passes x = 0 after 50 s.
         &[(0.0, -500.0, 150.0), (150.0, 1000.0, 150.0)],
     ]);
     let pairs = [(NodeId(0), NodeId(1)), (NodeId(0), NodeId(2)), (NodeId(2), NodeId(1))];
@@ -103,9 +103,9 @@ fn a_passing_relay_connects_two_nodes() {
 fn a_path_lengthens_and_breaks() {
     let tracks = along(&[
         &[(0.0, 0.0, 0.0)],
-        // 250 m away at 15 s, 300 m at 20 s.
+        // The node is 250 m away at 15 s and 300 m at 20 s.
         &[(0.0, 100.0, 0.0), (20.0, 300.0, 0.0)],
-        // 250 m from node 0 at 50 s, and back at 70 s.
+        // The node is 250 m from node 0 at 50 s and again at 70 s.
         &[(0.0, 150.0, 0.0), (40.0, 150.0, 0.0), (60.0, 350.0, 0.0), (80.0, 150.0, 0.0)],
     ]);
     let found = paths(&tracks, &[(NodeId(0), NodeId(1))], at(100.0));
@@ -125,7 +125,7 @@ fn a_path_lengthens_and_breaks() {
     assert_eq!(seconds, [(None, 20.0), (Some(1), 5.0), (Some(2), 55.0)]);
 }
 
-/// All movements against brute force, at closely spaced instants and on both sides of every change.
+/// Compares all movements with brute force, at closely spaced instants and on both sides of every change.
 #[test]
 fn random_motion_agrees_with_dense_sampling() {
     let area = Area { width: 1000.0, height: 600.0 };

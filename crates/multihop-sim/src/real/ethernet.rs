@@ -13,7 +13,7 @@ use super::{RealPacket, truncated};
 pub struct EthernetFrame(Arc<[u8]>);
 
 impl EthernetFrame {
-    /// Checks a frame of the interface with this MAC address.
+    /// Parses and checks a frame from the interface with this MAC address.
     pub(crate) fn parse(mac: [u8; 6], bytes: &[u8]) -> Result<Self, ParseError> {
         let payload = bytes.len().checked_sub(HEADER).ok_or_else(|| truncated(bytes, HEADER))?;
         if payload > RealPacket::LONGEST {
@@ -25,7 +25,7 @@ impl EthernetFrame {
         if found < SMALLEST_TYPE {
             return Err(ParseError::Field { name: "EtherType", found, allowed: "1536 to 65535" });
         }
-        // An 802.11 frame of an ad hoc network has one field for transmitter and source.
+        // An 802.11 frame of an ad hoc network has one address field for both transmitter and source.
         if bytes[6..12] != mac {
             let found = u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
             return Err(ParseError::Field {
@@ -37,8 +37,8 @@ impl EthernetFrame {
         Ok(frame)
     }
 
-    /// The [number](crate::world::InterfaceAddresses::number) of the interface with the destination address, or all neighbours;
-    /// `None` if no interface can have that address.
+    /// The [number](crate::world::InterfaceAddresses::number) of the interface with the destination address,
+    /// or the broadcast number for all neighbours; `None` if no interface can have that address.
     pub(crate) fn destination(&self) -> Option<NodeId> {
         let address = self.destination_mac();
         if address[0] & GROUP != 0 { Some(BROADCAST) } else { NodeId::from_mac(address) }
@@ -53,7 +53,7 @@ impl EthernetFrame {
         u16::from_be_bytes([self.0[12], self.0[13]])
     }
 
-    /// Bytes behind the Ethernet header.
+    /// Bytes after the Ethernet header.
     pub(crate) fn payload(&self) -> &[u8] {
         &self.0[HEADER..]
     }
@@ -65,7 +65,7 @@ impl EthernetFrame {
 }
 
 const HEADER: usize = 14;
-/// Bit in the first byte of the address of a group.
+/// Bit in the first byte of a multicast address.
 const GROUP: u8 = 1;
 /// Smallest EtherType; smaller values are lengths of 802.3 frames.
 const SMALLEST_TYPE: u32 = 0x600;

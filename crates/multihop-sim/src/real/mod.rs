@@ -12,9 +12,8 @@ use multihop_wire::ParseError;
 
 pub use self::ethernet::EthernetFrame;
 
-/// An IP packet of a real program: bytes that were checked when it entered the simulated network.
-///
-/// Nodes that hold it share the bytes. The TTL in them is that of the entry.
+/// An IP packet of a real program: bytes that were checked when it entered the simulated network. Nodes that
+/// hold the packet share its bytes, whose TTL is that of the entry.
 #[derive(Clone, Debug)]
 pub struct RealPacket {
     version: Version,
@@ -27,7 +26,7 @@ enum Version {
     V6,
 }
 
-/// An ICMP error about a packet.
+/// Cause of an ICMP error about a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Trouble {
     /// No route to the destination exists.
@@ -76,7 +75,7 @@ impl RealPacket {
         }
     }
 
-    /// Whether the packet must not leave the link on which it was sent.
+    /// Whether the packet must not leave its first link.
     pub(crate) fn is_for_neighbours(&self) -> bool {
         match self.destination() {
             IpAddr::V4(_) => false,
@@ -84,7 +83,7 @@ impl RealPacket {
         }
     }
 
-    /// EtherType of the packet's version of IP.
+    /// EtherType of the packet's IP version.
     pub(crate) fn ethertype(&self) -> u16 {
         match self.version {
             Version::V4 => multihop_wire::ipv4::ETHERTYPE,
@@ -92,7 +91,7 @@ impl RealPacket {
         }
     }
 
-    /// The packet as it is after some hops.
+    /// Bytes of the packet with a lower TTL, as after some hops.
     pub(crate) fn with_ttl(&self, ttl: u8) -> Vec<u8> {
         self.with_header(ttl, None)
     }
@@ -106,7 +105,7 @@ impl RealPacket {
         }
     }
 
-    /// The protocol number after the header of IP.
+    /// The protocol number after the IP header.
     pub(crate) fn next_header(&self) -> u8 {
         match self.version {
             Version::V4 => v4::protocol(&self.bytes),
@@ -114,7 +113,7 @@ impl RealPacket {
         }
     }
 
-    /// Protocol number and first bytes of the payload, as route errors carry them.
+    /// Protocol number and first bytes of the payload, as route errors quote them.
     pub(crate) fn transport(&self) -> (u8, [u8; 20]) {
         let (protocol, payload) = match self.version {
             Version::V4 => v4::payload(&self.bytes),

@@ -29,7 +29,7 @@ fn parsed(bytes: &[u8]) -> RealPacket {
     RealPacket::parse(bytes).unwrap()
 }
 
-/// A datagram that may be fragmented, with this field of flags and offset.
+/// A datagram that may be fragmented, with this value of the field for flags and fragment offset.
 fn fragmentable(flags: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = datagram([10, 0, 0, 1], [10, 0, 0, 4], 64, payload);
     bytes[6..8].copy_from_slice(&flags.to_be_bytes());
@@ -114,7 +114,7 @@ fn no_error_answers_broadcasts_and_later_fragments() {
 #[test]
 fn the_transport_of_ipv6_follows_the_extension_headers() {
     let ports = [4, 0, 0, 80];
-    // Hop-by-hop options of 16 bytes, then a fragment header.
+    // Hop-by-hop options of 16 bytes are followed by a fragment header.
     let headers = [&[44, 1][..], &[0; 14], &[17, 0, 0, 1, 0, 0, 0, 9], &ports].concat();
     let packet = parsed(&datagram6(NodeId(0).addr6(), NodeId(3).addr6(), 0, &headers));
     let (protocol, transport) = packet.transport();
@@ -128,12 +128,12 @@ fn fragments_add_up_to_the_packet() {
     let payload: Vec<u8> = (0..=255).cycle().take(1480).collect();
     let fragments = parsed(&fragmentable(0, &payload)).fragments(1280).unwrap();
     let described: Vec<_> = fragments.iter().map(|f| (f.len(), f.bytes[6..8].to_vec())).collect();
-    // 1256 bytes are the most below 1260 that offsets can count: 157 units.
+    // 1256 bytes, or 157 units, are the largest payload below 1260 bytes that offsets can express.
     assert_eq!(described, [(1276, vec![0x20, 0]), (244, vec![0, 157])]);
     let data: Vec<u8> = fragments.iter().flat_map(|fragment| fragment.bytes[20..].to_vec()).collect();
     assert_eq!(data, payload);
     assert!(fragments.iter().all(|fragment| RealPacket::parse(&fragment.bytes).is_ok()), "checksums");
-    // A fragment of a longer packet, not its last one.
+    // The packet is itself a fragment of a longer packet, and not the last one.
     let again = parsed(&fragmentable(0x2000 | 100, &payload)).fragments(1280).unwrap();
     let fields: Vec<_> = again.iter().map(|fragment| fragment.bytes[6..8].to_vec()).collect();
     assert_eq!(fields, [vec![0x20, 100], vec![0x21, 1]]);

@@ -1,4 +1,4 @@
-//! Headers of IPv4 in real packets: reading, forwarding, ICMP errors.
+//! IPv4 headers of real packets: parsing, forwarding, ICMP errors.
 
 use std::net::Ipv4Addr;
 
@@ -39,12 +39,12 @@ pub(super) fn destination(packet: &[u8]) -> Ipv4Addr {
     address(packet, DESTINATION)
 }
 
-/// Protocol number and payload.
+/// Protocol number and payload of a packet.
 pub(super) fn payload(packet: &[u8]) -> (u8, &[u8]) {
     (protocol(packet), &packet[header_len(packet)..])
 }
 
-/// The packet with another TTL, and with a header before its payload: protocol number and bytes.
+/// The packet with another TTL, and with a header (protocol number and bytes) inserted before its payload.
 pub(super) fn with_header(packet: &[u8], ttl: u8, inserted: Option<(u8, &[u8])>) -> Vec<u8> {
     let (header, payload) = packet.split_at(header_len(packet));
     let mut out = header.to_vec();
@@ -59,7 +59,7 @@ pub(super) fn with_header(packet: &[u8], ttl: u8, inserted: Option<(u8, &[u8])>)
     out
 }
 
-/// The ICMP error that the router with the address `from` sends; `None` if there must be none.
+/// The ICMP error that the router with the address `from` sends; `None` if no error may be sent.
 pub(super) fn error(packet: &[u8], trouble: Trouble, ttl: u8, from: Ipv4Addr) -> Option<Vec<u8>> {
     let (source, destination) = (address(packet, SOURCE), destination(packet));
     let is_later_fragment = flags(packet) & OFFSET != 0;
@@ -72,7 +72,7 @@ pub(super) fn error(packet: &[u8], trouble: Trouble, ttl: u8, from: Ipv4Addr) ->
         Trouble::TimeExceeded => (ICMP_TIME_EXCEEDED, icmp::TTL_EXCEEDED, 0),
         Trouble::TooBig(mtu) => (ICMP_UNREACHABLE, FRAGMENTATION_NEEDED, mtu),
     };
-    // The next hop's MTU is at the end of the header (RFC 1191).
+    // The next hop's MTU is in the last bytes of the ICMP header (RFC 1191).
     let [high, low] = mtu.to_be_bytes();
     let mut message = vec![kind, code, 0, 0, 0, 0, high, low];
     message.extend(with_header(packet, ttl, None).into_iter().take(LONGEST_QUOTE));
@@ -92,7 +92,7 @@ pub(super) fn error(packet: &[u8], trouble: Trouble, ttl: u8, from: Ipv4Addr) ->
     Some(out)
 }
 
-/// The fragments for a link with this MTU; `None` if the packet forbids it.
+/// The fragments of a packet for a link with this MTU; `None` if the packet forbids fragmentation.
 pub(super) fn fragments(packet: &[u8], mtu: usize) -> Option<Vec<Vec<u8>>> {
     let (flags, (header, payload)) = (flags(packet), packet.split_at(header_len(packet)));
     if flags & DONT_FRAGMENT != 0 {
@@ -125,7 +125,7 @@ fn header_len(packet: &[u8]) -> usize {
     usize::from(packet[0] & 0x0f) * 4
 }
 
-/// Three flags and the fragment offset.
+/// The header field with three flags and the fragment offset.
 fn flags(packet: &[u8]) -> u16 {
     u16::from_be_bytes([packet[FLAGS], packet[FLAGS + 1]])
 }
@@ -155,7 +155,7 @@ const DESTINATION: usize = 16;
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
-/// Unit of fragment offsets, bytes.
+/// Unit of fragment offsets: 8 bytes.
 const UNIT: usize = 8;
 const ICMP_UNREACHABLE: u8 = 3;
 const ICMP_TIME_EXCEEDED: u8 = 11;

@@ -1,4 +1,4 @@
-//! Headers of IPv6 (RFC 8200) and ICMPv6 (RFC 4443) in real packets.
+//! IPv6 headers (RFC 8200) and ICMPv6 errors (RFC 4443) of real packets.
 
 use std::net::Ipv6Addr;
 
@@ -7,7 +7,7 @@ use multihop_wire::checksum::Checksum;
 
 use super::{INTERNETWORK_CONTROL, RealPacket, Trouble, truncated};
 
-/// The EtherType of IPv6.
+/// EtherType value of IPv6 packets.
 pub(super) const ETHERTYPE: u16 = 0x86dd;
 
 /// Checks the header of a packet and returns the packet's length.
@@ -23,7 +23,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<usize, ParseError> {
         return Err(truncated(bytes, total));
     }
     if destination(bytes) == MULTICAST_ROUTERS {
-        // Kernels report every group that they join.
+        // Kernels report every multicast group that they join.
         let (name, allowed) = ("group", "none of multicast routers, because there are none");
         return Err(ParseError::Field { name, found: 0x16, allowed });
     }
@@ -54,7 +54,8 @@ pub(super) fn payload(packet: &[u8]) -> (u8, &[u8]) {
     (protocol, rest)
 }
 
-/// The packet with another hop limit, and with a header after that of IP: protocol number and bytes.
+/// The packet with another hop limit, and with a header (protocol number and bytes) inserted after the IP
+/// header.
 pub(super) fn with_header(packet: &[u8], hop_limit: u8, inserted: Option<(u8, &[u8])>) -> Vec<u8> {
     let (header, payload) = packet.split_at(HEADER);
     let mut out = header.to_vec();
@@ -68,7 +69,7 @@ pub(super) fn with_header(packet: &[u8], hop_limit: u8, inserted: Option<(u8, &[
     out
 }
 
-/// The ICMPv6 error that the router with the address `from` sends; `None` if there must be none.
+/// The ICMPv6 error that the router with the address `from` sends; `None` if no error may be sent.
 pub(super) fn error(packet: &[u8], trouble: Trouble, hop_limit: u8, from: Ipv6Addr) -> Option<Vec<u8>> {
     let source = address(packet, SOURCE);
     let answers_group = destination(packet).is_multicast() && !matches!(trouble, Trouble::TooBig(_));
@@ -88,7 +89,7 @@ pub(super) fn error(packet: &[u8], trouble: Trouble, hop_limit: u8, from: Ipv6Ad
     let sum = sum.over(&length.to_be_bytes()).over(&[0, 0, 0, ICMPV6]).over(&message).finish();
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     let mut out = vec![0; HEADER];
-    // Version and traffic class.
+    // These bytes contain the version and the traffic class.
     [out[0], out[1]] = [0x60 | INTERNETWORK_CONTROL >> 4, INTERNETWORK_CONTROL << 4];
     set_length(&mut out, message.len());
     out[NEXT_HEADER] = ICMPV6;
@@ -135,7 +136,7 @@ const ADDRESS_UNREACHABLE: u8 = 3;
 const TOO_BIG: u8 = 2;
 const TIME_EXCEEDED: u8 = 3;
 const HOP_LIMIT_EXCEEDED: u8 = 0;
-/// First ICMPv6 type of a query; smaller types are errors.
+/// First informational ICMPv6 type; smaller types are errors.
 const FIRST_QUERY: u8 = 128;
 const REDIRECT: u8 = 137;
 /// Longest quote in an ICMPv6 error, bytes: the error has at most 1280 (RFC 4443 §2.4).

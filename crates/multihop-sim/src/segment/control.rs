@@ -4,7 +4,7 @@ use multihop_wire::control::Control;
 
 use super::Fields;
 
-/// The kind of segment, in the column `pkt` of traces.
+/// Kind of the segment, for the column `pkt` of traces.
 pub(super) const fn kind(control: &Control) -> &'static str {
     match control {
         Control::Syn(_) => "syn",

@@ -1,4 +1,4 @@
-//! Segments of `mesh` as the simulator sees them, behind the ports of UDP.
+//! Segments of `mesh` in the simulator, after the UDP ports.
 
 use std::fmt::{self, Display};
 

@@ -1,6 +1,6 @@
-//! The segments of each transport in packets: length, bytes on the air, identification in errors, and names for people.
-//!
-//! [`format()`] is the only place that lists the transports. Each file below describes one kind of segment.
+//! The segments of each transport in packets: length, bytes on the air, identification in errors, and names
+//! for display. [`format()`] is the only place that lists the transports. Each file below describes one kind
+//! of segment.
 
 mod control;
 mod custom;
@@ -16,10 +16,10 @@ use multihop_core::SegmentId;
 use multihop_transport::connection::Segment;
 use multihop_wire::tcp::Ecn;
 
-/// Names and values of the fields of a packet, for people.
+/// Names and values of the fields of a packet, for display.
 pub(crate) type Fields = Vec<(&'static str, String)>;
 
-/// How packets carry a kind of segment, and how captures, traces and the viewer show it.
+/// Representation of a kind of segment in packets, captures, traces and the viewer.
 pub(crate) trait Format {
     /// The protocol number in the IP header.
     fn protocol(&self) -> u8;
@@ -30,16 +30,16 @@ pub(crate) trait Format {
     /// Appends the bytes behind the IP header.
     fn emit(&self, envelope: &Envelope, out: &mut Vec<u8>);
 
-    /// The first bytes behind the IP header, as ICMP errors quote them.
+    /// The first bytes after the IP header, as ICMP errors quote them.
     fn quoted(&self, envelope: &Envelope) -> [u8; 20];
 
     /// The identification of the segment in notices of link failures.
     fn id(&self) -> SegmentId;
 
-    /// The kind of segment, in the column `pkt` of traces.
+    /// Kind of the segment, for the column `pkt` of traces.
     fn kind(&self) -> &'static str;
 
-    /// Writes the number of the segment in the column `seq` of traces: a dash if it has none.
+    /// Writes the number of the segment for the column `seq` of traces; a dash if it has none.
     fn number(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("-")
     }
@@ -58,17 +58,17 @@ pub(crate) trait Format {
     }
 }
 
-/// The ports and addresses around a segment.
+/// Ports and addresses of the packet around a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
-    /// Port of the flow at both ends.
+    /// Port number of the flow at both ends.
     pub(crate) port: u16,
     pub(crate) source: Ipv4Addr,
     pub(crate) destination: Ipv4Addr,
 }
 
 impl Envelope {
-    /// UDP ports at both ends, as they precede the headers of `mesh` and of user-defined transports.
+    /// UDP ports of both ends, which precede the headers of `mesh` and of user-defined transports.
     fn ports(&self) -> [u8; PORTS] {
         let [high, low] = self.port.to_be_bytes();
         [high, low, high, low]
@@ -107,7 +107,7 @@ fn first_bytes<const N: usize>(bytes: &[u8]) -> [u8; N] {
     core::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
 }
 
-/// A length in bytes, for people.
+/// A length in bytes as text for display.
 fn byte_count(len: usize) -> String {
     format!("{len} bytes")
 }

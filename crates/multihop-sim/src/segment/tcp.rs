@@ -1,4 +1,4 @@
-//! Segments of TCP as the simulator sees them: length, bytes, names and fields.
+//! Segments of TCP in the simulator: length, bytes, names and fields.
 
 use std::fmt::{self, Display};
 
@@ -38,7 +38,7 @@ impl Format for Segment {
         }
     }
 
-    /// The sequence number, or the acknowledgement number of a segment that only acknowledges.
+    /// Writes the sequence number, or the acknowledgement number of a pure ACK.
     fn number(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ack {
             _ if !self.payload.is_empty() || self.syn || self.fin => self.seq.0.fmt(f),

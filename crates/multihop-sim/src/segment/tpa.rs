@@ -1,4 +1,4 @@
-//! Segments of TPA as the simulator sees them, in UDP datagrams.
+//! Segments of TPA in the simulator, in UDP datagrams.
 
 use std::fmt::{self, Display};
 
@@ -46,7 +46,7 @@ impl Format for Segment {
         }
     }
 
-    /// The block, with the position in it or the bitmap of an ACK.
+    /// Writes the block number, with the position in the block or the bitmap of an ACK.
     fn number(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.body, self.ack) {
             (Body::Data { position, .. } | Body::Fin { position }, _) => {

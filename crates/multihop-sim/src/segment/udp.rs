@@ -38,7 +38,7 @@ impl Format for Datagram {
         "cbr"
     }
 
-    /// The serial number of the datagram in its flow.
+    /// Writes the number of the datagram in its flow.
     fn number(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serial.fmt(f)
     }

@@ -1,4 +1,4 @@
-//! Captures: the frames that each radio of a node transmits, and those that it receives for itself.
+//! Captures: the frames that each radio of a node transmits, and the frames addressed to it.
 //!
 //! Overheard frames are left out, so that each interface looks like a capture taken on that node, and a TCP connection
 //! appears once at each end.
@@ -91,7 +91,7 @@ impl Capture {
     ) -> io::Result<()> {
         self.bytes.clear();
         let &Place { at, interface, node, transmission: sent, reception, airtime } = place;
-        // The time stamp of radiotap is that of the first bit after the PLCP header.
+        // The timestamp of radiotap refers to the first bit after the PLCP header.
         let began = if sent.frame.from == node { at } else { at - sent.airtime };
         let first_bit = began + airtime.plcp(sent.frame.rate);
         let rate = airtime.phy().rate(sent.frame.rate);
@@ -117,7 +117,7 @@ impl Capture {
     }
 }
 
-/// Where and when a frame is captured, and how it reached the station.
+/// Place and instant of the capture of a frame, and its reception at the station.
 struct Place<'a> {
     at: Instant,
     interface: Interface,
@@ -128,11 +128,11 @@ struct Place<'a> {
     airtime: &'a Airtime,
 }
 
-/// A capture file, and readers that come and go during the run.
+/// A capture file, and readers that join and leave during the run.
 #[derive(Default)]
 pub(crate) struct Captures {
     pub(crate) file: Option<Capture>,
-    /// Live captures for other programs. One that cannot take a frame is left out from then on.
+    /// Live captures for other programs. A program that cannot accept a frame is removed.
     pub(crate) readers: Vec<Capture>,
 }
 
@@ -152,8 +152,8 @@ impl Captures {
     }
 }
 
-/// Powers of a reception for radiotap. The noise includes interference: the difference between signal and noise is the
-/// SINR at the worst moment of the frame.
+/// Powers of a reception for radiotap. The noise includes interference, so that the difference between signal
+/// and noise is the lowest SINR during the frame.
 fn radiotap_power(reception: &Reception) -> radiotap::Power {
     let disturbance_mw = Some(reception.disturbance_mw).filter(|power| *power > 0.0);
     radiotap::Power { signal_dbm: whole_dbm(reception.power_mw), noise_dbm: disturbance_mw.map(whole_dbm) }
@@ -164,7 +164,7 @@ fn whole_dbm(mw: f64) -> i8 {
     mw_to_dbm(mw).round() as i8
 }
 
-/// The strongest interference with a frame that a radio received, for people.
+/// Description, for display, of the strongest interference with a frame that a radio received.
 fn interference(reception: &Reception, at: Interface, interfaces: &Interfaces) -> Option<String> {
     let interferer = reception.interferer?;
     let (name, kind) = (interfaces.node_name(interferer.node), kind_name(interferer.kind));
@@ -228,7 +228,7 @@ pub(crate) struct Stations {
 }
 
 impl Stations {
-    /// A frame without a load.
+    /// Converts a frame without a load.
     fn dot11_frame(self, frame: &Frame, packets: &Pool) -> dot11::Frame {
         let receiver = self.mac(frame.to);
         let duration = micros(frame.nav);
@@ -294,7 +294,7 @@ impl Stations {
         }
     }
 
-    /// LLC/SNAP and the packet.
+    /// Bytes of the LLC/SNAP header and the packet.
     pub(crate) fn packet_bytes(self, from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
         let packet = packets.get(handle);
         let mut out = Vec::with_capacity(1600);
@@ -320,7 +320,7 @@ impl Stations {
         let (protocol, carried) = carried(packet);
         let header = ipv4::Header {
             tos: marks(packet),
-            // Lets people follow the packet through the capture.
+            // The number makes the packet traceable in the capture.
             id: u16::try_from(packet.uid & 0xffff).expect("16 bits are left"),
             dont_fragment: true,
             ttl: packet.ttl,
@@ -354,7 +354,7 @@ impl Stations {
 /// Bytes of a block ACK with 64 bits.
 const SHORT_BLOCK_ACK_BYTES: u32 = 32;
 
-/// A traffic identifier of an access category: the lowest user priority that it has (IEEE 802.11-2016, table 10-1).
+/// Traffic identifier of an access category: its lowest user priority (IEEE 802.11-2016, table 10-1).
 const fn tid(category: Category) -> u8 {
     match category {
         Category::BestEffort => 0,
@@ -375,7 +375,7 @@ fn marks(packet: &Packet) -> u8 {
     packet.segment().and_then(|(_, segment)| format(segment).ecn()).map_or(0, |ecn| ecn as u8)
 }
 
-/// Protocol number and bytes of the payload of an IP packet, including the DSR header if it has one.
+/// Protocol number and bytes of an IP packet's payload, including its DSR header.
 fn carried(packet: &Packet) -> (u8, Vec<u8>) {
     let (protocol, carried) = payload(packet);
     let Some(mut out) = dsr_header(packet, protocol) else { return (protocol, carried) };
@@ -442,7 +442,7 @@ fn ip(node: NodeId) -> Ipv4Addr {
     if node == frame::BROADCAST { Ipv4Addr::BROADCAST } else { node.addr() }
 }
 
-/// A duration field. Of values above 32767, which only 802.11ah has, the largest that a field can have.
+/// Value of a duration field. Durations above 32767, which only 802.11ah has, are limited to that value.
 fn micros(d: Duration) -> u16 {
     u16::try_from(d.as_micros()).map_or(0x7fff, |us| us.min(0x7fff))
 }

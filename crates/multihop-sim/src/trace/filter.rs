@@ -3,21 +3,22 @@
 use multihop_core::{Instant, NodeId};
 use multihop_scenario::{Scenario, find_station};
 
-/// Frames that a capture file contains, and how much of each. The default selects everything.
+/// Selection of frames for a capture file, and of the captured length. The default selects all frames.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CaptureFilter {
-    /// Nodes whose interfaces the file has. An empty list selects every node.
+    /// Nodes whose interfaces are in the file. An empty list selects every node.
     pub nodes: Vec<NodeId>,
     /// The first instant of the capture.
     pub from: Instant,
     /// Instant at which the capture ends; `None` captures until the end of the run.
     pub until: Option<Instant>,
-    /// Bytes that are kept of each packet, radiotap header included (the snap length); `None` keeps all.
+    /// Number of bytes captured of each frame, radiotap header included (the snap length); `None` captures
+    /// whole frames.
     pub length: Option<u32>,
 }
 
 impl CaptureFilter {
-    /// The nodes with these numbers or names, for [`Self::nodes`]; an error says which one is unknown.
+    /// The nodes with these numbers or names, for [`Self::nodes`]. The error names an unknown one.
     pub fn find_nodes(scenario: &Scenario, wanted: &[String]) -> Result<Vec<NodeId>, String> {
         if wanted.is_empty() {
             return Ok(Vec::new());
@@ -28,7 +29,7 @@ impl CaptureFilter {
         numbers.map(|number| Ok(NodeId(u32::try_from(number?).expect("a checked number of nodes")))).collect()
     }
 
-    /// The least snap length: it has room for the longest radiotap header.
+    /// Smallest snap length, which has room for the longest radiotap header.
     pub const MIN_LENGTH: u32 = 64;
 
     /// Whether a frame that a node transmits or receives at this instant is captured.

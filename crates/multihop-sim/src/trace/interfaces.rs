@@ -12,7 +12,7 @@ use super::pcapng::Described;
 #[derive(Debug)]
 pub(super) struct Interfaces {
     all: Vec<CapturedInterface>,
-    /// The place in `all` of each radio of each node, node by node; `None` if the file does not have it.
+    /// Index in `all` for each radio of each node, node by node; `None` if the interface is not in the file.
     numbers: Vec<Option<u32>>,
     radios: Vec<CapturedRadio>,
     /// The names of all nodes.
@@ -26,10 +26,10 @@ struct CapturedInterface {
     radio: Interface,
 }
 
-/// Properties of a radio that radiotap headers have.
+/// Properties of a radio for radiotap headers.
 #[derive(Debug)]
 pub(super) struct CapturedRadio {
-    /// The physical layer and the channel, for people; empty if nodes have one radio.
+    /// Description of the physical layer and the channel, for display; empty if nodes have one radio.
     description: String,
     pub(super) has_short_preamble: bool,
     pub(super) channel_mhz: u16,
@@ -55,7 +55,7 @@ impl Interfaces {
         Self { all, numbers, radios, nodes }
     }
 
-    /// The interfaces as the head of the file has them.
+    /// The interfaces for the head of the file.
     pub(super) fn described(&self) -> impl Iterator<Item = Described<'_>> {
         self.all.iter().map(|CapturedInterface { name, radio }| Described {
             name,
@@ -63,7 +63,7 @@ impl Interfaces {
         })
     }
 
-    /// The number of the interface of a node's radio; `None` if the file does not have it.
+    /// The number of the interface of a node's radio; `None` if it is not in the file.
     pub(super) fn number(&self, node: NodeId, radio: Interface) -> Option<u32> {
         self.numbers[node.index() * self.radios.len() + radio.index()]
     }
@@ -92,14 +92,14 @@ impl CapturedRadio {
         }
     }
 
-    /// The flags of the channel in a frame of this rate. 802.11n has a channel in one of two bands.
+    /// Channel flags for a frame at this rate. Channels of 802.11n are in one of two bands.
     pub(super) fn channel_flags(&self, rate: &Rate) -> u16 {
         let flags = rate.label.channel_flags;
         if (1000..3000).contains(&self.channel_mhz) { flags & !AT_5_GHZ | AT_2_GHZ } else { flags }
     }
 }
 
-/// Flags of a channel at 2.4 GHz in radiotap.
+/// Radiotap flag for a channel at 2.4 GHz.
 const AT_2_GHZ: u16 = 0x0080;
 const AT_5_GHZ: u16 = 0x0100;
 

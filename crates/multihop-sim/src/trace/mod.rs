@@ -15,7 +15,7 @@ pub use self::filter::CaptureFilter;
 use crate::packet::{Arp, Body, Packet};
 use crate::segment::format;
 
-/// Writes one line for each event, with the columns of Table 1 of Holland and Vaidya (1999) and some more.
+/// Writes one line for each event: the columns of Table 1 of Holland and Vaidya (1999), and further columns.
 pub(crate) struct TextTrace {
     out: Box<dyn Write + Send>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct TextTrace {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Event {
     Sent,
-    /// Received, after this many hops.
+    /// The packet was received after this number of hops.
     Received {
         hops: u8,
     },
@@ -79,7 +79,7 @@ fn number(packet: &Packet) -> impl Display {
     })
 }
 
-/// The kind of a packet, in the column `pkt`.
+/// Kind of a packet, for the column `pkt` of traces.
 pub(crate) fn kind(packet: &Packet) -> &'static str {
     match &packet.body {
         Body::Segment { segment, .. } => format(segment).kind(),

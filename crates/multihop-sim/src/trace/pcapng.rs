@@ -12,9 +12,9 @@ use multihop_wire::radiotap;
 pub(crate) struct PcapngWriter<W> {
     out: W,
     interfaces: usize,
-    /// Bytes that are kept of a packet; `None` keeps all.
+    /// Number of bytes captured of a packet; `None` captures whole packets.
     snap_length: Option<u32>,
-    /// Reused, so that a packet needs no allocation.
+    /// Buffer for a block, reused so that a packet needs no allocation.
     block: Vec<u8>,
 }
 

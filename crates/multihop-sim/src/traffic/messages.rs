@@ -1,5 +1,5 @@
-//! Messages of several channels, and what their receiver gets in time: over channels of the transport, one after another in a
-//! byte stream, or each in a datagram.
+//! Messages of several channels, and the measurement of timely arrivals. Messages use channels of the
+//! transport, a byte stream in sequence, or one datagram each.
 
 mod age;
 
@@ -13,7 +13,7 @@ use self::age::Age;
 use crate::results::ChannelResult;
 use crate::stats::Histogram;
 
-/// Both ends of an application that sends messages in channels.
+/// Both ends of an application that sends messages over channels.
 #[derive(Clone, Debug)]
 pub(crate) struct Messages {
     channels: Vec<State>,
@@ -30,13 +30,13 @@ pub(crate) struct Messages {
 #[derive(Clone, Debug)]
 struct State {
     plan: MessageChannel,
-    /// Instant of the next message; `None` for a channel that sends whenever there is room.
+    /// Instant of the next message; `None` for a channel that sends as soon as there is room.
     next: Option<Instant>,
     /// Number of the next message.
     number: u64,
     /// Number of the first message that is measured.
     first: u64,
-    /// Times at which messages were sent that have neither arrived nor been given up.
+    /// Sending times of messages that have neither arrived nor been given up.
     pending: BTreeMap<u64, Instant>,
     /// Messages that found their channel full.
     refused: u64,
@@ -85,7 +85,7 @@ impl Messages {
         }
     }
 
-    /// Channels of which a message is due now, with the bytes of the message.
+    /// Takes the channels with a due message, and the length of the message.
     pub(crate) fn take_due(&mut self, now: Instant) -> Vec<(usize, u64)> {
         let mut due = Vec::new();
         for (index, state) in self.channels.iter_mut().enumerate() {
@@ -102,19 +102,19 @@ impl Messages {
         self.channels.iter().filter_map(|state| state.next).min()
     }
 
-    /// Channels that send whenever there is room, with the bytes of each message.
+    /// Channels that send as soon as there is room, with the length of each message.
     pub(crate) fn saturating(&self) -> Vec<(usize, u64)> {
         let saturating =
             self.channels.iter().enumerate().filter(|(_, state)| state.plan.interval == Duration::ZERO);
         saturating.map(|(index, state)| (index, state.plan.size)).collect()
     }
 
-    /// Number of a channel at the end that has opened it.
+    /// Number of a channel at the end that opened it.
     pub(crate) fn id(channel: usize) -> ChannelId {
         ChannelId(2 * u16::try_from(channel).expect("at most 64 channels"))
     }
 
-    /// Notes that a message was sent.
+    /// Records that a message was sent.
     pub(crate) fn sent(&mut self, now: Instant, channel: usize) -> u64 {
         let state = &mut self.channels[channel];
         let number = state.number;
@@ -126,19 +126,19 @@ impl Messages {
         number
     }
 
-    /// Notes that a message found its channel full.
+    /// Records that a message found its channel full.
     pub(crate) fn refused(&mut self, channel: usize) {
         self.channels[channel].refused += 1;
     }
 
-    /// Notes that a message was sent in the byte stream.
+    /// Records that a message was sent in the byte stream.
     pub(crate) fn sent_in_stream(&mut self, now: Instant, channel: usize, bytes: u64) {
         let number = self.sent(now, channel);
         self.in_stream.push_back((channel, number, bytes));
         self.under_way += bytes;
     }
 
-    /// Notes that a message was sent in the next datagram.
+    /// Records that a message was sent in the next datagram.
     pub(crate) fn sent_in_datagram(&mut self, now: Instant, channel: usize, bytes: u64) {
         self.sent_in_stream(now, channel, bytes);
         self.datagrams += 1;
@@ -168,7 +168,7 @@ impl Messages {
         }
     }
 
-    /// Handles the datagram with this serial number, from 0.
+    /// Handles the arrival of the datagram with this serial number, from 0.
     pub(crate) fn arrived_in_datagram(&mut self, now: Instant, serial: u64) {
         let behind = self.datagrams.checked_sub(serial).and_then(|behind| usize::try_from(behind).ok());
         let index = behind.and_then(|behind| self.in_stream.len().checked_sub(behind));
@@ -241,7 +241,7 @@ impl State {
     }
 }
 
-/// Messages of a channel that may be on their way; earlier ones are considered lost.
+/// Largest number of messages of a channel that may be in transit; earlier ones count as lost.
 const MOST_PENDING: usize = 100_000;
 
 #[cfg(test)]
@@ -253,7 +253,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// A channel with a message in this many milliseconds, which are worthless after 100 ms.
+    /// A channel that sends a message per `interval` milliseconds, with a deadline of 100 ms.
     fn channel(size: u64, interval: u64) -> MessageChannel {
         let (interval, deadline) = (Duration::from_millis(interval), Some(Duration::from_millis(100)));
         MessageChannel { size, interval, deadline, ..MessageChannel::default() }

@@ -1,5 +1,6 @@
-//! Applications that a person uses: voice, web pages, video. Each is a state machine that says when to send how much, and
-//! judges what arrives as its user would. It knows neither the transport nor the network.
+//! Applications that a person uses: voice, web pages, video. Each is a state machine that determines when to
+//! send how many bytes, and rates arriving data like a user. It is independent of the transport and the
+//! network.
 
 mod messages;
 mod video;
@@ -17,10 +18,11 @@ use crate::results::ApplicationResult;
 
 /// Both ends of an application above one flow.
 pub(crate) trait Application: Debug {
-    /// Performs the step that is due now. Returns what the application sends, and when its next step is due.
+    /// Performs the step that is due now. Returns the bytes to send, and the instant of the next step.
     fn step(&mut self, now: Instant, rng: &mut Rng) -> Step;
 
-    /// Handles bytes that the transport delivered in order; returns the instant of the step that follows from them, if any.
+    /// Handles bytes that the transport delivered in order. Returns the instant of a resulting step, if there
+    /// is one.
     fn delivered(&mut self, _now: Instant, _bytes: u64, _rng: &mut Rng) -> Option<Instant> {
         None
     }
@@ -40,11 +42,11 @@ pub(crate) trait Application: Debug {
 pub(crate) struct Step {
     /// Bytes that the application sends; 0 if it sends none.
     pub(crate) bytes: u64,
-    /// Deadline of the application's next step, if nothing arrives before.
+    /// Deadline of the application's next step, unless data arrives before.
     pub(crate) next: Option<Instant>,
 }
 
-/// The application of a flow, if it is one of these.
+/// The application of a flow, if it is interactive: voice, web or video.
 pub(crate) fn application(app: &App) -> Option<Box<dyn Application>> {
     match app {
         App::Voice(params) => Some(Box::new(voice::Voice::new(*params))),

@@ -1,4 +1,4 @@
-//! Video: segments of equal length are fetched into a buffer, from which they are played.
+//! Video streaming: segments of equal length are fetched into a buffer, from which they are played.
 
 use multihop_core::{Duration, Instant, Rng};
 use multihop_scenario::VideoParams;
@@ -6,18 +6,18 @@ use multihop_scenario::VideoParams;
 use super::{Application, Step};
 use crate::results::{ApplicationResult, VideoResult};
 
-/// A player and its server.
+/// A video player and its server.
 #[derive(Clone, Debug)]
 pub(super) struct Video {
     params: VideoParams,
     began: Option<Instant>,
     /// Bytes of the requested segment that have not arrived; 0: none is requested.
     missing: u64,
-    /// Seconds of video that had arrived and were not played at `updated`.
+    /// Seconds of video in the buffer at the instant `updated`.
     buffered: f64,
     updated: Instant,
     state: Playback,
-    /// s from the first request to the first picture.
+    /// Time from the first request to the first picture, s; `None` before the first picture.
     startup: Option<f64>,
     /// Time played so far, in seconds.
     played: f64,
@@ -29,10 +29,10 @@ pub(super) struct Video {
 /// State of the player: whether it plays or fills its buffer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Playback {
-    /// Playback has not begun: the buffer fills up to the start-up length.
+    /// Playback has not begun, and the buffer fills up to the start-up length.
     Starting,
     Playing,
-    /// Playback has stalled: the buffer ran empty and fills again.
+    /// Playback has stalled: the buffer was empty and is filled again.
     Stalled,
 }
 
@@ -53,7 +53,7 @@ impl Video {
         }
     }
 
-    /// Plays and waits up to `now`.
+    /// Advances playback or stalling up to `now`.
     fn update(&mut self, now: Instant) {
         let mut passed = (now - self.updated).as_secs_f64();
         self.updated = now;
@@ -82,7 +82,7 @@ impl Video {
     /// Instant at which the buffer has room for another segment.
     fn room(&self, now: Instant) -> Instant {
         let excess = self.buffered + self.params.segment.as_secs_f64() - self.params.buffer.as_secs_f64();
-        // Rounded up, so that there is room then.
+        // The time is rounded up, so that there is room then.
         let wait = Duration::from_secs_f64(excess.max(0.0));
         if excess > 0.0 { now + wait + Duration::from_nanos(1) } else { now }
     }
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Fetches a segment that arrives at `ms`, with the step before at `from`.
+    /// Fetches a segment that arrives at `ms`, after a step at `from`.
     fn fetch(video: &mut Video, from: u64, ms: u64) -> Option<Instant> {
         let mut rng = Rng::stream(1, "test", 0);
         let step = video.step(at(from), &mut rng);
@@ -187,14 +187,15 @@ mod tests {
         assert_eq!(result(&video, at(1500)).startup_seconds, None);
         fetch(&mut video, 1500, 2500);
         assert_eq!(result(&video, at(2500)).startup_seconds, Some(1.5));
-        // 4 s are played by 6.5 s; the next segment arrives at 9.5 s, and the one after it, which lets it go on, at 10 s.
+        // Playback of 4 s ends at 6.5 s. The next segment arrives at 9.5 s, and playback continues with the
+        // one after it, at 10 s.
         fetch(&mut video, 2500, 9500);
         fetch(&mut video, 9500, 10_000);
         let found = result(&video, at(11_000));
         assert_eq!((found.stalls, found.segments), (1, 4));
         assert!((found.stalled_seconds - 3.5).abs() < 1e-9, "{found:?}");
         assert!((found.played_seconds - 5.0).abs() < 1e-9, "{found:?}");
-        // A stall at the end of the run counts up to there.
+        // A stall at the end of the run counts up to the end.
         let end = result(&video, at(16_000));
         assert_eq!(end.stalls, 2);
         assert!((end.stalled_seconds - 5.5).abs() < 1e-9, "{end:?}");
@@ -207,7 +208,7 @@ mod tests {
         fetch(&mut video, 0, 0);
         fetch(&mut video, 0, 0);
         let room = fetch(&mut video, 0, 0).expect("a step is due");
-        // Playing since 0 s with 6 s in the buffer: room for 2 s in 2 s.
+        // Playback began at 0 s with 6 s in the buffer: after 2 s there is room for 2 s of video.
         assert!(room > at(2000) && room < at(2001), "{room}");
         assert_eq!(video.step(at(1000), &mut rng).bytes, 0);
         assert_eq!(video.step(room, &mut rng).bytes, 200_000);

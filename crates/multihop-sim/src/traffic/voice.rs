@@ -1,4 +1,5 @@
-//! Voice: a codec that sends a datagram for each interval of speech, and a receiver that plays it after a fixed delay.
+//! Voice: a codec that sends a datagram per interval of speech, and a receiver that plays it after a fixed
+//! delay.
 
 use std::collections::VecDeque;
 
@@ -9,18 +10,18 @@ use multihop_scenario::{Codec, VoiceParams};
 use super::{Application, Step};
 use crate::results::{ApplicationResult, VoiceResult};
 
-/// A talker and a listener.
+/// A talker with a codec, and a listener.
 #[derive(Clone, Debug)]
 pub(super) struct Voice {
     params: VoiceParams,
-    /// When the current talk spurt ends; `None` before the first one, and without pauses.
+    /// End of the current talk spurt; `None` before the first one, and without pauses.
     spurt_ends: Option<Instant>,
     sent: u64,
     /// Departure times of packets that have not arrived yet, but may still arrive in time.
     pending: VecDeque<Instant>,
     in_time: u64,
     late: u64,
-    /// Instant from which sent packets are measured.
+    /// Instant from which on sent packets are measured.
     measured_from: Instant,
 }
 
@@ -99,7 +100,7 @@ impl Application for Voice {
 struct CodecModel {
     bits_per_second: f64,
     look_ahead: Duration,
-    /// Equipment impairment without loss, and its growth with loss, of Cole and Rosenbluth.
+    /// Equipment impairment without loss, and its growth with loss, by Cole and Rosenbluth.
     impairment: [f64; 3],
 }
 
@@ -118,7 +119,8 @@ fn codec(codec: Codec) -> CodecModel {
     }
 }
 
-/// Rating factor of the E-model as Cole and Rosenbluth simplify it: 94.2 less the impairments of delay and of codec and loss.
+/// Rating factor of the E-model, as simplified by Cole and Rosenbluth: 94.2 minus the impairments of delay
+/// and of codec and loss.
 fn r_factor(codec: &CodecModel, mouth_to_ear: Duration, lost: f64) -> f64 {
     let ms = 1e3 * mouth_to_ear.as_secs_f64();
     let delay = 0.024 * ms + 0.11 * (ms - 177.3).max(0.0);
@@ -159,16 +161,17 @@ mod tests {
 
     #[test]
     fn ratings_agree_with_published_ones() {
-        // G.107, table B.1: R and MOS.
+        // Expected values of R and MOS are from G.107, table B.1.
         for (r, expected) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
             assert!((mos(r) - expected).abs() < 0.01, "{r}: {}", mos(r));
         }
         assert_eq!((mos(-5.0), mos(100.0)), (1.0, 4.5));
-        // Cole and Rosenbluth: without delay and loss 94.2 for G.711 and 83.2 for G.729.
+        // By Cole and Rosenbluth, R without delay and loss is 94.2 for G.711 and 83.2 for G.729.
         for (kind, expected) in [(Codec::G711, 94.2), (Codec::G729, 83.2)] {
             assert!((r_factor(&codec(kind), Duration::ZERO, 0.0) - expected).abs() < 1e-9);
         }
-        // 1% loss costs 30 ln 1.15 = 4.193 and 40 ln 1.1 = 3.812; 277.3 ms cost 6.655 and 11.
+        // A loss of 1% costs 30 ln 1.15 = 4.193 and 40 ln 1.1 = 3.812; a delay of 277.3 ms costs 6.655 and
+        // 11.
         let delay = Duration::from_secs_f64(0.2773);
         assert!((r_factor(&codec(Codec::G711), Duration::ZERO, 0.01) - (94.2 - 4.1929)).abs() < 1e-3);
         assert!((r_factor(&codec(Codec::G729), Duration::ZERO, 0.01) - (83.2 - 3.8124)).abs() < 1e-3);
@@ -194,7 +197,7 @@ mod tests {
         while now < hour {
             now = voice.step(now, &mut rng).next.expect("voice never ends");
         }
-        // About 14,000 spurts; the standard error of the share is 0.003.
+        // There are about 14,000 spurts, so that the standard error of the share is 0.003.
         let share = voice.sent as f64 * 0.02 / 36_000.0;
         // A spurt sends its first packet at once, which adds half an interval to its mean length.
         assert!((share - 1.014 / 2.601).abs() < 0.012, "{share}");

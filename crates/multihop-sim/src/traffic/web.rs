@@ -1,4 +1,4 @@
-//! Web pages: a main object, the objects that it embeds, and the time in which the user reads.
+//! Web pages: a main object, its embedded objects, and the user's reading time.
 
 use multihop_core::{Duration, Instant, Rng};
 use multihop_scenario::WebParams;
@@ -8,12 +8,12 @@ use super::{Application, Step};
 use crate::results::{ApplicationResult, WebResult};
 use crate::stats::Histogram;
 
-/// A user who opens one page after another.
+/// A user who opens one web page after another.
 #[derive(Clone, Debug)]
 pub(super) struct Web {
     params: WebParams,
     phase: Phase,
-    /// When the current page was opened.
+    /// Instant at which the current page was opened.
     opened: Instant,
     /// Bytes of the current objects that have not arrived.
     missing: u64,
@@ -21,14 +21,14 @@ pub(super) struct Web {
     load: Histogram,
 }
 
-/// Stage in which a page is: opening, main object, embedded objects.
+/// Stage of loading a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
-    /// The user opens a page.
+    /// The user opens a page, and the main object is requested.
     Open,
-    /// Phase in which the main object arrives.
+    /// The main object of the page arrives.
     Main,
-    /// The browser has read the main object, and requests what it embeds.
+    /// The browser has parsed the main object, and requests the embedded objects.
     Embedded,
     /// The embedded objects of the page arrive.
     Rest,
@@ -40,7 +40,7 @@ impl Web {
         Self { params, phase, opened, missing: 0, opened_pages: 0, load: Histogram::default() }
     }
 
-    /// Completes the page: the user reads it and opens the next one.
+    /// Completes the page; the user reads it and then opens the next one.
     fn complete(&mut self, now: Instant, rng: &mut Rng) -> Instant {
         self.load.add(now - self.opened);
         self.phase = Phase::Open;
@@ -158,7 +158,8 @@ mod tests {
             let due = if step.bytes > 0 { web.delivered(now, step.bytes, &mut rng) } else { step.next };
             now = due.expect("the next page follows");
         }
-        // 10 s of reading and 0.13 s of parsing for each page: 3554 in ten hours, with a standard deviation of 59.
+        // Each page takes 10 s of reading and 0.13 s of parsing, so that ten hours have 3554 pages, with a
+        // standard deviation of 59.
         let pages = result(&web).pages;
         assert!((3554 - 250..3554 + 250).contains(&pages), "{pages}");
     }

@@ -1,9 +1,9 @@
-//! Fields of a packet as text, for people.
+//! Fields of a packet as text, for display.
 
 use crate::packet::{Body, Packet};
 use crate::segment::{Fields, format};
 
-/// The fields of the IP header, and of what it carries.
+/// The fields of the IP header and of its payload.
 pub(super) fn fields(packet: &Packet) -> Fields {
     let mut fields = vec![
         ("source", packet.source.to_string()),

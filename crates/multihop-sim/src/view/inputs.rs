@@ -1,26 +1,26 @@
-//! The packets of real programs that enter a viewed run: a recording, as far as it has arrived.
+//! The packets of real programs that enter a viewed run, from the part of a recording that has arrived.
 
 use multihop_core::Instant;
 
 use crate::live::read_head;
 use crate::live::recording::{Entry, Format, read_entry};
 
-/// The entries of a recording.
+/// Reader of the entries of a recording.
 pub(crate) struct Inputs {
     format: Format,
     bytes: Vec<u8>,
-    /// Bytes that have been taken.
+    /// Number of bytes that have been taken.
     taken: usize,
     /// Length of all complete entries, bytes.
     whole: usize,
-    /// Instant until which everything that enters has arrived.
+    /// Instant until which all entries have arrived.
     pub(crate) known: Instant,
-    /// The end of the recording, if it has arrived.
+    /// The end of the recorded run; `None` before it has arrived.
     pub(crate) end: Option<Instant>,
 }
 
 impl Inputs {
-    /// Reads the bytes of the recording that have arrived, from the first one on.
+    /// Reads the bytes of the recording that have arrived, from its first byte on.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self, String> {
         let mut rest = bytes;
         let format = read_head(&mut rest)?.format;
@@ -52,7 +52,7 @@ impl Inputs {
     }
 }
 
-/// The first entry, if it is complete, and its length.
+/// The first entry and its length; `None` if it is incomplete.
 fn next(bytes: &[u8], format: Format) -> Option<(Entry, usize)> {
     let mut rest = bytes;
     let entry = read_entry(&mut rest, format).ok()?;

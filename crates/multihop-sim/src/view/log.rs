@@ -1,7 +1,7 @@
-//! Keeps the events of a run as records of twelve 32-bit words, which a browser reads without parsing.
-//!
-//! Each record is its kind, with the number of the radio from the ninth bit on, its time in ns (low and high word), its node or
-//! flow, and up to eight values. The functions of [`View`] list the values; `web/src/records.ts` reads them.
+//! Stores the events of a run as records of twelve 32-bit words, which a browser reads without parsing. Each
+//! record contains its kind (with the number of the radio from the ninth bit on), its time in ns (low and
+//! high word), its node or flow, and up to eight values. The functions of [`View`] list the values;
+//! `web/src/records.ts` reads them.
 
 use std::collections::BTreeMap;
 
@@ -22,28 +22,29 @@ use crate::trace::{self, Event};
 /// Number of words in a record.
 pub(crate) const WORDS: usize = 12;
 
-/// The events since they were last taken.
+/// The events that were not taken yet.
 #[derive(Default)]
 pub(crate) struct View {
     on: bool,
-    /// Whether the states of stations and the fields of packets are kept too.
+    /// Whether states of stations and fields of packets are stored, too.
     detailed: bool,
     records: Vec<u32>,
     /// Fields of the packets sent, by uid.
     fields: Vec<(u64, Vec<(&'static str, String)>)>,
     names: Vec<&'static str>,
-    /// State that the viewer has of each station; a record follows only when it changes.
+    /// State of each station as last recorded; a new record follows only when it changes.
     accesses: BTreeMap<Station, Access>,
     queues: BTreeMap<Station, usize>,
     progress: BTreeMap<FlowId, Progress>,
     timeouts: BTreeMap<FlowId, u64>,
-    /// Values of the quantities that transports declare, by flow, side and number in the table; only while detailed.
+    /// Values of the quantities that transports declare, by flow, side and index in the table; only while
+    /// detailed.
     observed: BTreeMap<(FlowId, bool, usize), Value>,
-    /// The last next hop by node and destination.
+    /// The last next hop, by node and destination.
     routes: BTreeMap<(NodeId, NodeId), NodeId>,
 }
 
-/// Quantities of which records of [`Kind::Progress`] have the values.
+/// Quantities whose values are in records of [`Kind::Progress`].
 const IN_CHARTS: [&str; 4] = [observe::CWND, observe::RTT, observe::STATE, observe::RATE];
 
 /// The state of a sender in charts: quantities that every transport with a window declares.
@@ -95,7 +96,7 @@ impl View {
         self.on
     }
 
-    /// Whether the states of stations, the fields of packets and the powers of frames are kept.
+    /// Whether states of stations, fields of packets and powers of frames are stored.
     pub(crate) fn is_detailed(&self) -> bool {
         self.on && self.detailed
     }
@@ -104,8 +105,8 @@ impl View {
         self.on = true;
     }
 
-    /// Whether the states of stations and the fields of packets are kept from now on. If so, records of queues, senders and
-    /// routes as they are now come first.
+    /// Sets whether states of stations and fields of packets are stored. If so, records of the current
+    /// queues, senders and routes come first.
     pub(crate) fn set_detailed(&mut self, now: Instant, detailed: bool) {
         self.detailed = detailed;
         self.accesses.clear();
@@ -132,7 +133,7 @@ impl View {
         &self.fields
     }
 
-    /// Kinds of packets and states of transports, by their numbers in records.
+    /// Names of packet kinds and of transport states, by their number in records.
     pub(crate) fn names(&self) -> &[&'static str] {
         &self.names
     }
@@ -142,7 +143,8 @@ impl View {
         self.fields.clear();
     }
 
-    /// Event (0 sent, 1 received, 2 forwarded, 3 dropped), uid, flow + 1, kind, source, destination, hops or reason, bytes.
+    /// Records a packet event: event (0 sent, 1 received, 2 forwarded, 3 dropped), uid, flow + 1, kind,
+    /// source, destination, hops or reason, bytes.
     pub(crate) fn packet(&mut self, now: Instant, node: NodeId, packet: &Packet, event: Event) {
         if !self.on {
             return;
@@ -163,8 +165,8 @@ impl View {
         self.record(Kind::Packet, now, node.0, values);
     }
 
-    /// A frame that `node` begins to send: to, kind, airtime, bytes, uid, NAV, flags, flow + 1; or the end of one that it
-    /// has received for itself or for all: from, kind, uid. Times in ns.
+    /// Records a frame that `node` begins to send: receiver, kind, airtime, bytes, uid, NAV, flags, flow + 1.
+    /// Or records the end of a frame that it has received: transmitter, kind, uid. Times are in ns.
     pub(crate) fn frame(&mut self, now: Instant, node: NodeId, sent: &Sent<'_>, packets: &Pool) {
         if !self.on {
             return;
@@ -181,7 +183,7 @@ impl View {
         }
         let flags = u32::from(frame.retry) | u32::from(frame.sequence) << 1 | u32::from(frame.rate.0) << 13;
         let (airtime, nav) = (nanos(sent.transmission.airtime), nanos(frame.nav));
-        // A CTS to the station itself is for all who hear it.
+        // A CTS to the station itself is meant for all stations that hear it.
         let to = if frame.to == node { BROADCAST } else { frame.to };
         let values = [to.0, kind(frame), airtime, frame.bytes, uid, nav, flags, packet.map_or(0, flow)];
         self.record_of((Kind::Frame, sent.interface), now, node.0, values);
@@ -198,14 +200,15 @@ impl View {
         }
     }
 
-    /// Destination, next hop until now, next hop.
+    /// Records a change of route: destination, previous next hop, next hop.
     fn route_record(&mut self, now: Instant, node: NodeId, destination: NodeId, hops: [NodeId; 2]) {
         self.record(Kind::Route, now, node.0, [destination.0, hops[0].0, hops[1].0, 0, 0, 0, 0, 0]);
     }
 
-    /// How a frame reached its receiver, or a station that should have heard a broadcast, or one where it collided: from,
-    /// verdict, power in dBm, SINR in dB or NaN, interferer + 1, kind of its frame with its radio from the ninth bit on, and its
-    /// power in dBm. Powers and the SINR are floating-point numbers.
+    /// Records the reception of a frame at its receiver, at a station that should have heard a broadcast, or
+    /// at a station where it collided. Values: transmitter, verdict, power in dBm, SINR in dB or NaN,
+    /// interferer + 1, kind of the interfering frame (with its radio from the ninth bit on), and power of the
+    /// interferer in dBm. Powers and the SINR are floating-point numbers.
     pub(crate) fn ended(
         &mut self,
         now: Instant,
@@ -238,8 +241,8 @@ impl View {
         }
     }
 
-    /// Records a station's channel access: carrier, rest of the NAV, backoff (0 none, 1 paused, 2 running), slots left
-    /// or time to the end, contention window, time to the first slot.
+    /// Records a station's channel access: carrier, remaining NAV, backoff (0 none, 1 paused, 2 running),
+    /// remaining slots or time to the end, contention window, time to the first slot.
     pub(crate) fn access(&mut self, now: Instant, station: Station, access: impl FnOnce() -> Access) {
         if !self.on || !self.detailed {
             return;
@@ -272,7 +275,7 @@ impl View {
         }
     }
 
-    /// Records what else an end declares.
+    /// Records the values of all other quantities that an end declares.
     fn declared(&mut self, now: Instant, flow: FlowId, side: Side, end: &dyn Connection) {
         let rows = (0..).map_while(|index| Some((index, end.quantity(index)?)));
         for (index, quantity) in rows.filter(|(_, row)| row.side == side && !IN_CHARTS.contains(&row.name)) {
@@ -284,8 +287,8 @@ impl View {
         }
     }
 
-    /// Record of an observed quantity: name, unit, value (floating point), and number of the state's name plus 1 (0
-    /// if none).
+    /// Records an observed quantity: name, unit, value (floating point), and number of the state's name plus
+    /// 1 (0 if none).
     fn observed_record(&mut self, now: Instant, flow: FlowId, quantity: &Quantity, value: Value) {
         let state = match value {
             Value::State(name) => self.name(name) + 1,
@@ -296,7 +299,8 @@ impl View {
         self.record(Kind::Observed, now, flow.0, [name, unit, number, state, 0, 0, 0, 0]);
     }
 
-    /// Window, round-trip time in us or 0, state, allowed rate in kb/s. Window and rate are floating-point numbers.
+    /// Records the progress of a sender: window, round-trip time in us or 0, state, allowed rate in kb/s.
+    /// Window and rate are floating-point numbers.
     fn progress_record(&mut self, now: Instant, flow: FlowId, sender: &Progress) {
         let rtt = sender.round_trip.map_or(0, |trip| word(trip.latest.as_micros()));
         let state = self.name(sender.state);
@@ -324,7 +328,7 @@ impl View {
         self.record_of((Kind::Queue, interface), now, node.0, values);
     }
 
-    /// How often the timer has expired.
+    /// Records the number of expiries of a flow's retransmission timer.
     pub(crate) fn timeouts(&mut self, now: Instant, flow: FlowId, timeouts: impl FnOnce() -> u64) {
         if !self.on {
             return;
@@ -335,12 +339,12 @@ impl View {
         }
     }
 
-    /// A record about a node or a flow.
+    /// Adds a record about a node or a flow.
     fn record(&mut self, kind: Kind, now: Instant, subject: u32, values: [u32; WORDS - 4]) {
         self.record_of((kind, Interface(0)), now, subject, values);
     }
 
-    /// A record about a radio of a node.
+    /// Adds a record about a radio of a node.
     fn record_of(
         &mut self,
         (kind, interface): (Kind, Interface),
@@ -364,8 +368,8 @@ impl View {
     }
 }
 
-/// RTS, CTS, ACK, data, broadcast. An aggregate is shown as data, a block ACK as an ACK, and a request for one, which asks
-/// for an answer, as an RTS.
+/// Number of a frame's kind in records: RTS, CTS, ACK, data, broadcast. An aggregate counts as data, a block
+/// ACK as an ACK, and a block ACK request as an RTS, because it requests a response.
 fn kind(frame: &Frame) -> u32 {
     kind_of(frame.kind, frame.to == BROADCAST)
 }
@@ -380,7 +384,7 @@ fn kind_of(kind: FrameKind, is_broadcast: bool) -> u32 {
     }
 }
 
-/// A kind below 256, and the number of a radio from the ninth bit on.
+/// Combines a kind below 256 with the number of a radio, which is stored from the ninth bit on.
 fn with_radio(kind: u32, interface: Interface) -> u32 {
     kind | u32::from(interface.0) << 8
 }

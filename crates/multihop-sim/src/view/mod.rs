@@ -1,6 +1,5 @@
-//! The events of a run, for viewers.
-//!
-//! Without the feature `view`, [`View`] is empty and every call of it disappears.
+//! Log of the events of a run, for viewers. Without the feature `view`, [`View`] is empty and every call
+//! compiles to nothing.
 
 #[cfg(not(feature = "view"))]
 mod blind;

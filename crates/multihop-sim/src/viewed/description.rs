@@ -1,4 +1,4 @@
-//! The network of a run, as the page shows it.
+//! Description of the network of a run for the viewer's page.
 
 use multihop_core::Instant;
 use multihop_radio::grid::Point;
@@ -32,15 +32,16 @@ pub struct Description {
 struct RadioDescription {
     /// Name of the physical layer.
     phy: &'static str,
-    /// The number of the channel, if the scenario has it.
+    /// Channel number; absent if the scenario gives none.
     channel: Option<u8>,
     /// Distance up to which unicast data at the scenario's rate is decoded, in metres.
     decode_range: f64,
-    /// Distance up to which a frame is sensed, in metres; absent if it depends on more than distance.
+    /// Distance up to which a frame is sensed, in metres; absent if sensing depends on more than the
+    /// distance.
     sense_range: Option<f64>,
     slot_us: f64,
     rates: Vec<Rate>,
-    /// Nodes that have the radio; absent if all have it.
+    /// Nodes that have the radio; absent if all nodes have it.
     nodes: Option<Vec<u32>>,
 }
 
@@ -54,7 +55,7 @@ struct Rate {
 #[derive(Debug, Serialize)]
 struct Node {
     name: String,
-    /// Time, x, y of each waypoint.
+    /// Time, x and y of each waypoint.
     path: Vec<[f64; 3]>,
 }
 

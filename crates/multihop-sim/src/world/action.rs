@@ -6,33 +6,33 @@ use multihop_radio::frame::PacketHandle;
 use super::agenda::Direction;
 use super::ids::{EndId, Neighbour};
 
-/// A request of one part of a network. [`World::act`](super::World::act) hands it to the part that applies it, after the
-/// requesting part has returned.
+/// A request of one part of a network. [`World::act`](super::World::act) passes it to the part that applies
+/// it, after the requesting part has returned.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    // Applied by the air:
+    // The air applies these actions:
     /// A transmission of this radio that has just begun reaches the stations of other radios.
     Leak(Interface),
     /// A station's MAC takes the next packet from its queue.
     Serve { interface: Interface, node: NodeId },
-    /// A station passes the packet of a data frame to the layer above.
+    /// A station passes the packet of a received data frame to the layer above.
     Deliver { node: NodeId, from: Neighbour, is_unicast: bool, packet: PacketHandle },
     /// Drops packets that wait for a neighbour and have this destination, or any destination if `None`.
     Discard { node: NodeId, next_hop: Neighbour, destination: Option<NodeId> },
     /// Moves the packets that wait for a lost neighbour from the interface queue to the routing agent.
     Purge { node: NodeId, next_hop: Neighbour },
 
-    // Applied by the layer to which the packet goes:
+    // The layer that receives the packet applies this action:
     /// Moves a packet from a node's MAC to IP, or from IP to the MAC.
     Arrive { node: NodeId, packet: PacketHandle, direction: Direction },
 
-    // Applied by IP:
+    // IP applies these actions:
     /// Reports that a packet could not be delivered to a neighbour.
     Unreachable { node: NodeId, next_hop: Neighbour, packet: PacketHandle, reason: DropReason },
     /// Takes the outputs of a routing agent.
     DrainRouter(NodeId),
 
-    // Applied by the ends:
+    // The ends apply these actions:
     /// Notifies the source of a packet that cannot be forwarded.
     NotifySource { node: NodeId, packet: PacketHandle },
     /// Delivers a notice to a node's connections with a peer.
@@ -76,18 +76,18 @@ pub(super) struct GivenUp {
 
 /// Queue of requested actions.
 ///
-/// Actions that a part requests in one call are applied in the order of the requests. Actions that result from applying
-/// an action precede all that were requested before: an action and its consequences are complete before the next action.
-/// Nested calls would have this order, but would recurse.
+/// Actions that a part requests in one call are applied in the order of the requests. Actions that result
+/// from applying an action precede all earlier requests: an action and its consequences are complete before
+/// the next action. Nested calls would have this order, but would recurse.
 #[derive(Debug, Default)]
 pub(super) struct Actions {
-    /// Earlier requests, the first one last; behind them, from index `reversed` on, new requests in their order.
+    /// Earlier requests in reverse order, followed from index `reversed` on by new requests in their order.
     waiting: Vec<Action>,
     reversed: usize,
 }
 
 impl Actions {
-    /// Adds an action behind those that have been requested since the last call of [`next`](Self::next).
+    /// Adds an action after all others requested since the last call of [`next`](Self::next).
     pub(super) fn request(&mut self, action: Action) {
         self.waiting.push(action);
     }

@@ -8,20 +8,21 @@ use multihop_radio::frame::PacketHandle;
 use super::ids::{EndId, FlightId, Neighbour};
 use crate::engine::{Deadlines, Key, Rank};
 
-/// All future events, except those of frames that are passing stations (see [`Flights`]).
+/// All future events, except the arrivals of frames at stations (see [`Flights`]).
 ///
 /// [`Flights`]: super::flights::Flights
 #[derive(Debug)]
 pub(super) struct Agenda {
     deadlines: Deadlines,
-    /// The owners of the slots after those of the first radio's MACs and of links.
+    /// Owners of the slots that follow the slots of links and of the first radio's MACs.
     others: Vec<Owner>,
-    /// Where the slots of the second radio's MACs would begin if the first radio's were before them.
+    /// Index at which the slots of the second radio's MACs would begin if they followed those of the first
+    /// radio.
     first_macs: u32,
     /// Slot of the machine of node 0 for files to everybody.
     first_spread: u32,
     passages: VecDeque<Passage>,
-    /// Key of the first passage between IP and MAC, or [`Key::NEVER`].
+    /// Key of the first transfer of a packet between IP and MAC, or [`Key::NEVER`].
     next_passage: Key,
     /// Instant of the next event, or [`Instant::FAR_FUTURE`].
     next_at: Instant,
@@ -30,12 +31,12 @@ pub(super) struct Agenda {
     wires: u32,
 }
 
-/// Owners of deadlines: each has a slot of the agenda.
+/// Objects that have deadlines; each has a slot of the agenda.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A frame in flight to stations of a radio, whose first or last bit arrives at the next of them.
+    /// A frame in flight to stations of a radio, whose first or last bit arrives next at one of them.
     Flight(Interface, FlightId),
-    /// The MAC of one station.
+    /// The MAC of one station of a radio.
     Mac(Interface, NodeId),
     /// A packet between a node's MAC and IP, or its address resolution.
     Link(NodeId),
@@ -49,7 +50,7 @@ pub(super) enum Owner {
     Recorder,
     /// One direction of a wire.
     Wire(u32),
-    /// The next radio that falls asleep or wakes.
+    /// The radio that falls asleep or wakes next.
     Sleep,
     /// The next check of a node's battery.
     Battery(NodeId),
@@ -57,11 +58,11 @@ pub(super) enum Owner {
     Spread(NodeId),
 }
 
-/// A packet between a node's IP and MAC.
+/// Transfer of a packet between a node's IP and MAC.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     key: Key,
-    /// Packet to pass on. On the way up, other nodes that received it may also hold it.
+    /// Packet on its way between IP and MAC. On the way up, other nodes that received it may also hold it.
     pub(super) packet: PacketHandle,
     pub(super) direction: Direction,
 }
@@ -74,7 +75,8 @@ pub(super) enum Direction {
 }
 
 impl Agenda {
-    /// Slots for everything that exists from the start, by kind, then by number. Slots for flights are added on demand.
+    /// Creates slots for all objects that exist from the start, by kind, then by number. Slots for flights
+    /// are added on demand.
     pub(super) fn new(
         nodes: u32,
         radios: usize,
@@ -120,7 +122,7 @@ impl Agenda {
         self.next_at
     }
 
-    /// The next event, or [`Key::NEVER`].
+    /// Key of the next event, or [`Key::NEVER`].
     #[inline]
     pub(super) fn next(&self) -> Key {
         let next = self.deadlines.first().min(self.next_passage);
@@ -133,8 +135,8 @@ impl Agenda {
         self.next_at = self.deadlines.first().at().min(self.next_passage.at());
     }
 
-    /// The owner of a key. MACs and links, the owners of most events, need no table: with thousands of nodes it would not be in
-    /// the cache.
+    /// Owner of a key's slot. MACs and links, the owners of most events, need no table, which would not fit
+    /// into the cache with thousands of nodes.
     #[inline]
     pub(super) fn owner(&self, key: Key) -> Owner {
         let slot = key.slot();
@@ -167,7 +169,8 @@ impl Agenda {
         if interface.0 == 0 { 0 } else { self.first_macs + self.nodes * u32::from(interface.0) }
     }
 
-    /// Sets the deadline of a station's MAC, whose slots begin at `slots`; [`Instant::FAR_FUTURE`]: none.
+    /// Sets the deadline of a station's MAC, whose radio's slots begin at `slots`; [`Instant::FAR_FUTURE`]
+    /// means none.
     #[inline]
     pub(super) fn arm_mac(&mut self, slots: u32, node: NodeId, at: Instant) {
         let slot = slots + node.0;
@@ -194,8 +197,8 @@ impl Agenda {
     pub(super) fn pass(&mut self, at: Instant, node: NodeId, packet: PacketHandle, direction: Direction) {
         let key = Key::new(at, Rank::Timer, node, self.slot(Owner::Link(node)));
         self.passages.push_back(Passage { key, packet, direction });
-        // All passages take equally long, so that a new one is nearly always the last. Overlapping frames may deliver out of
-        // order.
+        // All transfers take equally long, so that a new one is nearly always the last. Overlapping frames
+        // may deliver out of order.
         let mut place = self.passages.len() - 1;
         while place > 0 && key < self.passages[place - 1].key {
             self.passages.swap(place - 1, place);
@@ -205,12 +208,12 @@ impl Agenda {
         self.update();
     }
 
-    /// Whether the event at `key` is a passage.
+    /// Whether the event at `key` is a transfer between IP and MAC.
     pub(super) fn is_passage(&self, key: Key) -> bool {
         self.next_passage == key
     }
 
-    /// The next packet whose passage ends at `key`.
+    /// Takes the next transfer between IP and MAC that ends at `key`.
     pub(super) fn pop_passage(&mut self, key: Key) -> Option<Passage> {
         if self.next_passage != key {
             return None;
@@ -221,13 +224,13 @@ impl Agenda {
         passage
     }
 
-    /// The node that a passage leads to, if it is the `ahead`-th one in the queue (0: the next one).
+    /// Node to which the `ahead`-th queued transfer between IP and MAC leads (0: the next one).
     #[inline]
     pub(super) fn passage_ahead(&self, ahead: usize) -> Option<NodeId> {
         self.passages.get(ahead).map(|passage| passage.key.node())
     }
 
-    /// Number of packets between IP of a node and the MACs of these interfaces, on their way down.
+    /// Number of packets on their way from the IP of a node to the MACs of these interfaces.
     pub(super) fn packets_down(&self, node: NodeId, over: impl Fn(Interface) -> bool) -> usize {
         let is_down = |passage: &&Passage| {
             let Direction::Down { next_hop } = passage.direction else { return false };

@@ -24,34 +24,34 @@ use crate::observe::Sent;
 use crate::packet::Packet;
 use multihop_scenario::Scenario;
 
-/// One radio of the nodes: their stations, the medium between them, frames in flight.
+/// One radio of all nodes: their stations, the medium between them, and frames in flight.
 pub(super) struct Air {
     pub(super) interface: Interface,
     pub(super) config: MacConfig,
     pub(super) stations: Vec<Station>,
-    /// Where a discipline chooses what the MACs send next.
+    /// Queues in front of the MACs, if CoDel or FQ-CoDel chooses the next packet.
     queues: Queues,
     pub(super) medium: Medium,
     pub(super) errors: ChannelError,
     /// Properties of the first bits of frames, by rate.
     first_bits: Vec<FirstBits>,
-    /// The access category of each flow; empty without EDCA.
+    /// Access category of each flow; empty without EDCA.
     categories: Vec<Category>,
     /// Ratio of powers at which a reception survives (threshold model).
     capture: f64,
     pub(super) flights: Flights,
-    /// Receptions lost to another frame.
+    /// Number of receptions lost because of another frame.
     pub(super) collisions: u64,
     pub(super) stats: MacStats,
-    /// Bits of the MPDUs that the latest station received of a frame with a load: no part of the common path.
+    /// Bitmap of the MPDUs that the latest station received of a frame with a load; unused for other frames.
     intact: Bitmap,
-    /// Nodes whose radio is asleep or without power; empty if none was ever.
+    /// Nodes whose radio is asleep or without power; empty if there was none so far.
     silent: Vec<bool>,
     /// Whether the routing protocol uses overheard frames.
     pub(super) taps: bool,
     /// Whether overlapping frames may be processed in any order if no station hears both.
     pub(super) reorders: bool,
-    /// The slot in the agenda of the MAC of node 0.
+    /// Slot in the agenda of the MAC of node 0; the other nodes follow.
     slots: u32,
     /// Radios of the nodes for which this radio's transmissions are interference.
     pub(super) leaks: Leaks,
@@ -63,12 +63,12 @@ pub(super) trait Taps {
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle);
 }
 
-/// Properties of the first bits of all frames at one rate, the same at all stations.
+/// Properties of the first bits of all frames at one rate, equal at all stations.
 #[derive(Clone, Copy)]
 pub(super) struct FirstBits {
     /// The farthest zone in which the frame can be decoded (threshold model).
     decodable: Zone,
-    /// Preamble and PLCP header.
+    /// Airtime of preamble and PLCP header.
     plcp: Duration,
     /// A ratio to noise and interference above which no bit can be wrong (SINR model).
     safe_above: f64,
@@ -76,16 +76,15 @@ pub(super) struct FirstBits {
     fades: bool,
 }
 
-/// Radio of one node: receiver and MAC.
-///
-/// The layout in memory, a pair of cache lines, is explained at [`Mac`].
+/// Radio of one node: receiver and MAC. [`Mac`] explains the layout in memory, a pair of cache lines.
 #[repr(C, align(128))]
 pub(super) struct Station {
     pub(super) receiver: Receiver,
     pub(super) busy_since: Instant,
-    /// Time spent receiving, with or without success.
+    /// Time spent receiving, successfully or not.
     pub(super) receiving: Duration,
-    /// Deadline of the station's MAC in the agenda, or an earlier one that the MAC has since postponed.
+    /// Deadline of the station's MAC in the agenda, which may be earlier than the actual one because the MAC
+    /// has postponed it.
     armed: Instant,
     pub(super) mac: Mac,
 }
@@ -133,7 +132,7 @@ impl Air {
         air
     }
 
-    /// A node has no radio that transmits or receives.
+    /// Hides a node that has no radio of this kind: it neither transmits nor receives.
     fn hide(&mut self, node: NodeId) {
         self.silent.resize(self.stations.len(), false);
         self.silent[node.index()] = true;
@@ -156,7 +155,7 @@ impl Air {
         }
     }
 
-    /// Adds a packet to a station's interface queue; urgent ones precede others.
+    /// Adds a packet to a station's interface queue; urgent packets precede others.
     pub(super) fn enqueue(
         &mut self,
         context: &mut Context<'_>,
@@ -196,8 +195,8 @@ impl Air {
         }
     }
 
-    /// Switches off a node's radio, which falls asleep or loses its power. The packets that its station holds are
-    /// dropped, and so are those that it gets while the radio is off.
+    /// Switches off a node's radio, which falls asleep or loses its power. Packets in its station are
+    /// dropped, and so are packets that arrive while the radio is off.
     pub(super) fn silence(&mut self, context: &mut Context<'_>, node: NodeId) {
         self.hide(node);
         let queued = self.take_queued(node, |_| true);
@@ -307,8 +306,8 @@ impl Air {
         }
     }
 
-    /// A station's MAC delivers what it has finished, and takes its next packet. False if it could not deliver a packet: the
-    /// layers above react first.
+    /// Lets a station's MAC deliver its finished packets and take the next one. False if it could not deliver
+    /// a packet: the layers above react first.
     #[inline(never)]
     fn move_on(&mut self, context: &mut Context<'_>, node: NodeId) -> bool {
         let station = &mut self.stations[node.index()];
@@ -333,20 +332,20 @@ impl Air {
             }
             station.mac.serve(context.now, &self.config);
             if self.queues.exist() {
-                // A transmission opportunity goes on only with a packet that waits in the MAC.
+                // A transmission opportunity continues only with a packet that is already in the MAC.
                 self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.stats);
             }
         }
         true
     }
 
-    /// A station's MAC takes its next packet after one that it could not deliver.
+    /// Lets a station's MAC take its next packet after one that it could not deliver.
     pub(super) fn serve(&mut self, context: &mut Context<'_>, node: NodeId) {
         self.settle(context, node);
     }
 
     /// Updates the deadline in the agenda.
-    // As a function of its own it costs 1% of all instructions on a chain.
+    // Without inlining, this function costs 1% of all instructions on a chain.
     #[inline(always)]
     fn rearm(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
@@ -356,8 +355,8 @@ impl Air {
         }
     }
 
-    /// Moves a station's deadline in the agenda if it became earlier or has passed. A later one is left: the MAC often
-    /// postpones a deadline several times before it comes.
+    /// Moves a station's deadline in the agenda if it became earlier or has expired. A later deadline is not
+    /// moved at once, because the MAC often postpones it several times before it expires.
     #[inline]
     fn advance_deadline(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
@@ -448,7 +447,7 @@ impl Air {
         };
         context.observer.ended(now, (self.interface, to), flight.signal, frame, verdict);
         if verdict == Verdict::Ignored && !turned_idle {
-            // Only the power of the frame counted here, as it does at most stations that hear it.
+            // Only the power of the frame mattered here, as at most stations that hear it.
             return;
         }
         let mut delivered = false;
@@ -524,7 +523,7 @@ impl Air {
         }
     }
 
-    /// A station passes the packet of a data frame to the layer above.
+    /// Passes the packet of a received data frame from a station to the layer above.
     pub(super) fn deliver(
         &mut self,
         context: &mut Context<'_>,
@@ -543,7 +542,7 @@ impl Air {
     }
 }
 
-/// The access category of each flow, under EDCA.
+/// The access category of each flow; empty without EDCA.
 fn categories(scenario: &Scenario, mac: &MacParams) -> Vec<Category> {
     let categories = scenario.flows.iter().map(|flow| flow.category);
     mac.edca.as_ref().map_or_else(Vec::new, |_| categories.collect())
@@ -573,7 +572,7 @@ fn aggregate_ends(
     if intact.is_empty() { Verdict::Error } else { verdict }
 }
 
-/// Processes a received frame with several packets. The station keeps the packets that are new to it.
+/// Processes a received frame with several packets. The station keeps the new packets.
 #[cold]
 fn receive_load(
     context: &mut Context<'_>,
@@ -590,7 +589,7 @@ fn receive_load(
 }
 
 impl FirstBits {
-    /// The properties at each rate of the physical layer.
+    /// Properties for each rate of the physical layer.
     fn of_rates(params: &RadioParams, config: &MacConfig, medium: &Medium) -> Vec<Self> {
         let of_rate = |rate| Self {
             decodable: medium.farthest(rate),
@@ -603,7 +602,7 @@ impl FirstBits {
 }
 
 impl Station {
-    /// Time spent receiving, also the part of a frame that is being received.
+    /// Time spent receiving until `now`, including a part of a frame that is being received.
     pub(super) fn receiving_until(&self, now: Instant) -> Duration {
         let current = if self.receiver.is_busy() { now - self.busy_since } else { Duration::ZERO };
         self.receiving + current

@@ -1,4 +1,4 @@
-//! Radios of the nodes, one `Air` for each; the one that handles an event is at the front.
+//! Radios of the nodes, one `Air` for each; the radio that handles an event is at the front.
 
 use std::mem;
 use std::ops::{Index, IndexMut};
@@ -9,14 +9,13 @@ use multihop_scenario::Scenario;
 use super::air::Air;
 use crate::engine::Key;
 
-/// The [`Air`] of each interface: the n-th radio of all nodes.
-///
-/// Events of frames and MACs are handled at `front`, a place that does not depend on the interface. The radio of a network with one is
-/// always there; several change places. With a table of all radios, a chain needs 2% more instructions.
+/// The [`Air`] of each interface: the n-th radio of all nodes. Events of frames and MACs are handled at
+/// `front`, whose address does not depend on the interface. With one radio it is always there; several radios
+/// are exchanged. With a table of all radios, a chain needs 2% more instructions.
 pub(super) struct Airs {
     /// The radio of the current event.
     pub(super) front: Air,
-    /// Number n - 1 is interface n, or interface 0 if interface n is at the front.
+    /// The other radios: entry n - 1 is interface n, or interface 0 if interface n is at the front.
     others: Vec<Air>,
 }
 
@@ -28,7 +27,7 @@ impl Airs {
         Self { front: airs.next().expect("a scenario has at least one radio"), others: airs.collect() }
     }
 
-    /// Moves the radio of an interface to the front, where it remains while it handles an event.
+    /// Moves the radio of an interface to the front before it handles an event.
     #[inline]
     pub(super) fn bring(&mut self, interface: Interface) {
         if self.front.interface != interface {
@@ -65,21 +64,22 @@ impl Airs {
         radios.filter(move |(_, radio)| radio.is_at(node)).map(|(air, _)| air)
     }
 
-    /// The next arrival among the passing frames of all radios.
+    /// Key of the next arrival among the frames of all radios.
     #[inline]
     pub(super) fn first_passing(&self) -> Key {
         let first = self.front.flights.first();
         self.first_passing_elsewhere().map_or(first, |elsewhere| elsewhere.min(first))
     }
 
-    /// The next arrival among the passing frames of all radios but the one at the front; `None` if there is no other radio.
+    /// Key of the next arrival among the frames of all radios except the one at the front; `None` if there is
+    /// no other radio.
     #[inline]
     pub(super) fn first_passing_elsewhere(&self) -> Option<Key> {
         if self.others.is_empty() { None } else { Some(earliest(&self.others)) }
     }
 }
 
-/// The next arrival among the passing frames of these radios.
+/// Key of the next arrival among the frames of these radios.
 #[inline(never)]
 fn earliest(airs: &[Air]) -> Key {
     airs.iter().map(|air| air.flights.first()).min().unwrap_or(Key::NEVER)

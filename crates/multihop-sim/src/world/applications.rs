@@ -79,7 +79,7 @@ impl Ends {
         self.send(context, ip, id, amount.map_or(Data::Endless, Data::Virtual));
     }
 
-    /// Handles the next step of an application that reacts to what its receiver gets.
+    /// Handles the next step of an application that reacts to the data at its receiver.
     fn step_interactive(&mut self, context: &mut Context<'_>, ip: &mut Ip, id: FlowId, first: bool) {
         let FlowState { application: Some(application), rng, next, unacked, .. } =
             &mut self.flows[id.index()]
@@ -87,7 +87,7 @@ impl Ends {
             return;
         };
         let step = application.step(context.now, rng);
-        // Such an application ends only at its `stop`.
+        // An interactive application ends only at its `stop`.
         (*next, *unacked) = (step.next, u64::MAX);
         if first {
             self.ends[EndId::sender(id).index()].connect();
@@ -97,9 +97,9 @@ impl Ends {
         }
     }
 
-    /// Hands data that has arrived in order to the receiver's application.
+    /// Passes data that has arrived in order to the receiver's application.
     pub(super) fn received(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
-        // Datagrams arrive with their number.
+        // Datagrams are counted by their number instead.
         let is_stream = self.acknowledges(id);
         if let Some(messages) = self.flows[id.index()].messages.as_mut().filter(|_| is_stream) {
             messages.arrived_in_stream(context.now, bytes);
@@ -115,7 +115,8 @@ impl Ends {
         }
     }
 
-    /// Hands the application's data to its connection; the application ends if the connection accepts no more.
+    /// Passes the application's data to its connection; the application ends if the connection accepts no
+    /// more.
     fn send(&mut self, context: &mut Context<'_>, ip: &mut Ip, id: FlowId, data: Data) {
         let end = EndId::sender(id);
         match self.ends[end.index()].send(context.now, data) {
@@ -132,7 +133,7 @@ impl Ends {
         context.actions.request(Action::DrainEnd(end));
     }
 
-    /// Ends a flow's application, without regard to its connection, and schedules the flow that begins after it.
+    /// Ends a flow's application, independent of its connection, and schedules the flow that begins after it.
     pub(super) fn end_application(&mut self, context: &mut Context<'_>, id: FlowId) {
         let state = &mut self.flows[id.index()];
         state.next = None;
@@ -162,7 +163,7 @@ impl Ends {
         context.agenda.arm(Owner::Application(id), Rank::Application, flow.from, at);
     }
 
-    /// The other end has acknowledged data of the application.
+    /// Handles the acknowledgement of `bytes` bytes of the application.
     pub(super) fn acked(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
         let flow = &context.scenario.flows[id.index()];
         let state = &mut self.flows[id.index()];
@@ -214,7 +215,7 @@ impl Ends {
         context.actions.request(Action::Relay(from));
     }
 
-    /// The second flow of a relay has delivered this many bytes.
+    /// Handles the delivery of this many bytes by the second flow of a relay.
     pub(super) fn relayed(&mut self, context: &mut Context<'_>, from: FlowId, bytes: u64) {
         if let Some(relay) = &mut self.flows[from.index()].relay {
             relay.held = relay.held.saturating_sub(bytes);
@@ -222,7 +223,7 @@ impl Ends {
         self.relay(context, from);
     }
 
-    /// Notes that no more data arrives on a flow, which may have a relay.
+    /// Records that no more data arrives on a flow, which may have a relay.
     pub(super) fn nothing_more_to_relay(&mut self, context: &mut Context<'_>, from: FlowId) {
         if let Some(relay) = &mut self.flows[from.index()].relay {
             relay.ended = true;
@@ -230,7 +231,7 @@ impl Ends {
         }
     }
 
-    /// Once no more data arrives, the bytes left to acknowledge are known.
+    /// Sets the number of bytes that a relay still has to deliver, once no more data arrives.
     fn end_relay(&mut self, context: &mut Context<'_>, from: FlowId) {
         let Some(relay) = self.flows[from.index()].relay else { return };
         if !relay.ended || relay.waiting > 0 || !self.flows[relay.onto.index()].running {

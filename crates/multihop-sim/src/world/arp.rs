@@ -1,9 +1,10 @@
 //! Address resolution: known addresses, and packets that wait for one.
 //!
-//! `ns2` is the ARP of the CMU extensions: it holds one packet for each destination and has no timer, so that a packet
-//! may wait until the end of the run (Holland and Vaidya). `queueing` has the improvements that they recommend, and delays
-//! its requests at random: stations of the standard transmit at once on an idle medium, so that broadcasts of
-//! stations that start at the same instant would all collide. `oracle` knows all addresses.
+//! `ns2` is the ARP of the CMU extensions: it holds one packet for each destination and has no timer, so that
+//! a packet may wait until the end of the run (Holland and Vaidya). `queueing` has the improvements that
+//! Holland and Vaidya recommend, and delays its requests at random: stations of the standard transmit at once
+//! on an idle medium, so that broadcasts of stations that start at the same instant would all collide. With
+//! `oracle`, all addresses are known from the start.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,8 @@ use multihop_scenario::ArpKind;
 #[derive(Debug)]
 pub(super) struct AddressTable {
     kind: ArpKind,
-    /// Neighbours with known addresses, which never expire. A moving node comes to know nearly all others.
+    /// Neighbours with known addresses, which never expire. Over time a moving node learns nearly all
+    /// addresses.
     known: Vec<NodeId>,
     /// Searches for the addresses of neighbours, sorted by neighbour.
     searches: Vec<(NodeId, Search)>,
@@ -24,7 +26,7 @@ pub(super) struct AddressTable {
     jitter: Rng,
 }
 
-/// The search for an address.
+/// The search for the address of one neighbour.
 #[derive(Debug, Default)]
 struct Search {
     held: VecDeque<PacketHandle>,
@@ -34,14 +36,14 @@ struct Search {
     due: Option<Instant>,
 }
 
-/// The outcome for a packet that needs an address.
+/// Result of a request for the address of a packet's next hop.
 #[derive(Debug)]
 pub(super) enum Resolution {
     /// The address is known.
     Known(PacketHandle),
-    /// The packet is held and a request must be sent. An older packet may have been displaced.
+    /// The packet waits and a request must be sent. An older packet may have been displaced.
     Requested { displaced: Option<PacketHandle> },
-    /// A request has been sent or will be. The packet is held, or refused because the buffer is full.
+    /// A request has been sent or is scheduled. The packet waits, or is refused because the buffer is full.
     Waiting { refused: Option<PacketHandle> },
     /// No neighbour answered; these packets are dropped.
     Failed(Vec<PacketHandle>),
@@ -59,7 +61,7 @@ pub(super) struct Expiry {
 const MAX_REQUESTS: u32 = 3;
 /// Largest number of packets that `queueing` holds for each destination.
 const MAX_HELD: usize = 16;
-/// Time that `queueing` waits for an answer (RFC 1122 §2.3.2.1 allows one request a second).
+/// Time for which `queueing` waits for an answer (RFC 1122 §2.3.2.1 allows one request per second).
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 /// Largest delay of a request of `queueing`, as in ns-3 (`ArpL3Protocol::RequestJitter`).
 const MAX_JITTER: Duration = Duration::from_millis(10);
@@ -70,7 +72,7 @@ impl AddressTable {
         Self { kind, known: Vec::new(), searches: Vec::new(), jitter }
     }
 
-    /// Returns the packet if `next_hop`'s address is known; otherwise holds it.
+    /// Returns the packet if the address of `next_hop` is known; otherwise stores it.
     pub(super) fn resolve(&mut self, now: Instant, next_hop: NodeId, packet: PacketHandle) -> Resolution {
         let kind = self.kind;
         if kind == ArpKind::Oracle || self.known.binary_search(&next_hop).is_ok() {
@@ -85,7 +87,7 @@ impl AddressTable {
         }
     }
 
-    /// Learns the address of `neighbour` and returns the packets that waited for it.
+    /// Records the address of `neighbour`, and returns the packets that waited for it.
     pub(super) fn learn(&mut self, neighbour: NodeId) -> VecDeque<PacketHandle> {
         match self.known.binary_search(&neighbour) {
             Ok(_) => VecDeque::new(),
@@ -145,13 +147,14 @@ impl Search {
         }
         self.requests += 1;
         let displaced = self.held.pop_front();
-        // ns-2 holds no second packet.
+        // ns-2 stores at most one packet.
         self.held.reserve_exact(1);
         self.held.push_back(packet);
         Resolution::Requested { displaced }
     }
 
-    /// Queues a packet for an unresolved address. `first` is the time of the first request, if none is scheduled.
+    /// Stores a packet for an unresolved address. `first` is the time of the first request, if none is
+    /// scheduled.
     fn hold_many(&mut self, first: Instant, packet: PacketHandle) -> Resolution {
         if self.held.len() == MAX_HELD {
             return Resolution::Waiting { refused: Some(packet) };

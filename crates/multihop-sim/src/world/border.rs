@@ -1,5 +1,5 @@
-//! The border between nodes for which the simulated network routes and nodes whose kernels do: what crosses it becomes an
-//! Ethernet frame, or a packet of the simulator.
+//! The border between nodes that the simulated network routes for and nodes whose kernels route. A packet
+//! that crosses it is converted to an Ethernet frame, or to a packet of the simulator.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl Context<'_> {
         let stations =
             Stations { interface: from.interface, addresses: InterfaceAddresses::new(self.scenario) };
         let to = if is_for_all { BROADCAST } else { node };
-        // The last two bytes of LLC/SNAP are the EtherType.
+        // The EtherType is in the last two bytes of LLC/SNAP.
         let bytes = stations.packet_bytes(from.node, handle, &self.packets);
         let bytes =
             [&stations.mac(to)[..], &stations.mac(from.node), &bytes[dot11::Snap::LEN - 2..]].concat();
@@ -60,7 +60,7 @@ impl Ip {
                 Some(messages) => Some((from.node, Some(BROADCAST), messages)),
                 None => datagram(context, node, from.node, payload),
             },
-            // IPv6, and protocols of kernels among themselves.
+            // The simulator ignores IPv6 and other protocols between kernels.
             _ => None,
         };
         let Some((source, destination, body)) = read else {
@@ -80,7 +80,7 @@ impl Ip {
     }
 }
 
-/// The source of an IP packet, its destination if there is one, and the packet.
+/// Source, destination (if it exists) and bytes of the IP packet in a frame.
 fn datagram(
     context: &Context<'_>,
     node: NodeId,
@@ -103,8 +103,8 @@ fn resolution(scenario: &Scenario, payload: &[u8]) -> Option<(NodeId, Arp)> {
     Some((station(scenario, packet.target)?, message))
 }
 
-/// The messages of OLSR in an IP packet to all neighbours. Those of nodes that do not exist are left out: agents of the
-/// simulator have next hops among its nodes.
+/// The OLSR messages in an IP packet to all neighbours. Messages about unknown nodes are left out, because
+/// agents of the simulator need next hops among its nodes.
 fn routing(scenario: &Scenario, payload: &[u8]) -> Option<Body> {
     let bytes = u32::try_from(payload.len()).ok()?;
     let (header, payload) = ipv4::Header::parse(payload).ok()?;

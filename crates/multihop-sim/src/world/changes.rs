@@ -10,7 +10,7 @@ use crate::live::NodeCounters;
 use crate::live::change::{Change, point};
 
 impl World<'_> {
-    /// Applies a checked change now.
+    /// Applies a change that has been checked.
     pub(crate) fn change(&mut self, change: &Change) {
         match *change {
             Change::Cut([a, b]) => self.set_cut(a, b, true),
@@ -28,7 +28,7 @@ impl World<'_> {
         self.act();
     }
 
-    /// Calls a function for the medium of each radio, and for those of interference between radios.
+    /// Calls a function for the medium of each radio, and for the media of interference between radios.
     fn each_medium(&mut self, mut call: impl FnMut(&mut Medium)) {
         for air in self.airs.iter_mut() {
             call(&mut air.medium);
@@ -40,7 +40,7 @@ impl World<'_> {
         self.each_medium(|medium| medium.set_cut(NodeId(a), NodeId(b), is_cut));
     }
 
-    /// Counters of a node since the warm-up; `None` if stations are not measured one by one.
+    /// Counters of a node since the warm-up; `None` if stations are not measured individually.
     pub(crate) fn counters(&self, node: NodeId) -> Option<NodeCounters> {
         let airs = || self.airs.of(self.context.scenario, node);
         let mut counters = NodeCounters {

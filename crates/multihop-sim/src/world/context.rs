@@ -1,4 +1,5 @@
-//! State that all parts of a network share: clock, agenda, packets, observer, requested actions, and exits.
+//! State that all parts of a network share: clock, agenda, packets, observer, requested actions, and packets
+//! that leave.
 
 use std::collections::VecDeque;
 
@@ -12,11 +13,11 @@ use crate::observe::Observer;
 use crate::packet::{Body, INITIAL_TTL, Packet, Pool};
 use multihop_scenario::{Port, Scenario};
 
-/// State that the parts of a network share; every call of a part gets it.
+/// Shared state of the parts of a network, passed to every call of a part.
 pub(super) struct Context<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) now: Instant,
-    /// The end of the current call of `run_until`.
+    /// End of the current call of `run_until`.
     pub(super) horizon: Instant,
     /// Number of events so far.
     pub(super) events: u64,
@@ -27,9 +28,10 @@ pub(super) struct Context<'a> {
     pub(super) exits: VecDeque<Exit>,
     /// Requested actions that have not been applied yet.
     pub(super) actions: Actions,
-    /// The latest packet that a MAC has given up on.
+    /// The latest packet that a MAC has given up.
     pub(super) given_up: Option<GivenUp>,
-    /// Whether the simulated network routes for some nodes, and the kernels of others route themselves.
+    /// Whether the simulated network routes for some nodes, while the kernels of other nodes route
+    /// themselves.
     pub(super) has_border: bool,
     /// Whether every lost packet must be reported.
     pub(super) reports_losses: bool,
@@ -37,7 +39,7 @@ pub(super) struct Context<'a> {
     pub(super) reports_rates: bool,
     /// Whether nodes send files to everybody.
     pub(super) has_spread: bool,
-    /// Whether the data of all nodes together does not fit into a second-level cache.
+    /// Whether the data of all nodes together exceeds a second-level cache.
     pub(super) is_large: bool,
     next_uid: u64,
 }
@@ -53,11 +55,11 @@ pub(super) struct Incoming {
 /// A packet that leaves the simulated network.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Exit {
-    /// Instant at which the packet reached its exit.
+    /// Instant at which the packet left the network.
     pub at: Instant,
     /// Node or host at which the packet left the network.
     pub node: NodeId,
-    /// Interface of a node with TAP interfaces at which the frame left; otherwise the first.
+    /// Interface over which the frame left, at a node with TAP interfaces; otherwise the first.
     pub interface: Interface,
     /// Bytes of the packet or Ethernet frame.
     pub bytes: Vec<u8>,
@@ -113,7 +115,7 @@ impl<'a> Context<'a> {
         self.observer.sent(self.now, node, self.packets.get(packet));
     }
 
-    /// Drops a packet of one holder.
+    /// Drops a packet for one of its holders.
     pub(super) fn drop_packet(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
         self.note_drop(node, packet, reason);
         if self.has_spread {
@@ -137,7 +139,7 @@ impl<'a> Context<'a> {
         self.actions.request(Action::NotifySource { node, packet });
     }
 
-    /// Records that a packet was lost here. It may have other holders.
+    /// Records that a packet was lost at this node. It may have other holders.
     pub(super) fn note_drop(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
         let packet = self.packets.get(packet);
         self.observer.dropped(self.now, node, packet, reason);
@@ -151,7 +153,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Moves a packet between a node's IP and MAC, which takes the scenario's link delay.
+    /// Transfers a packet between a node's IP and MAC, which takes the scenario's link delay.
     pub(super) fn pass(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
         let delay = self.scenario.mac().link_delay;
         if delay == Duration::ZERO {

@@ -1,4 +1,4 @@
-//! Transports: the connections at both ends of each flow.
+//! Connections at both ends of each flow.
 
 use std::collections::VecDeque;
 
@@ -24,13 +24,13 @@ use multihop_scenario::{App, Flow, Layout, Scenario};
 
 /// All flows and their ends.
 pub(super) struct Ends {
-    /// Two for each flow: sender, then receiver.
+    /// Connections, two for each flow: sender, then receiver.
     pub(super) ends: Vec<Box<dyn Connection>>,
     pub(super) flows: Vec<FlowState>,
     pub(super) peers: Peers,
     pub(super) windows: Windows,
     pub(super) closed: ClosedFlows,
-    /// Flows whose application has ended, in that order, while packets of them may still exist.
+    /// Flows whose application has ended, in the order of their ends, while their packets may still exist.
     pub(super) ended: VecDeque<FlowId>,
     /// Shortest paths of the flows; `None` if they are not computed.
     pub(super) oracle: Option<Oracle>,
@@ -47,14 +47,14 @@ pub(super) struct FlowState {
     pub(super) running: bool,
     /// Bytes of the current file that are not acknowledged yet.
     pub(super) unacked: u64,
-    /// Round-trip samples noted so far.
+    /// Number of round-trip samples recorded so far.
     rtt_samples: u64,
     pub(super) rng: Rng,
     /// State of an application that reacts to data at its receiver.
     pub(super) application: Option<Box<dyn Application>>,
     /// State of an application that sends messages in channels.
     pub(super) messages: Option<Box<Messages>>,
-    /// Newest data that the receiver of the flow got.
+    /// Trigger of the newest data that the flow's receiver received.
     newest: Option<Trigger>,
     /// The relay that forwards arriving data, if there is one.
     pub(super) relay: Option<Relay>,
@@ -68,7 +68,8 @@ impl FlowState {
 }
 
 impl Ends {
-    /// `hops` returns the length of the route between two nodes, if there is one.
+    /// Creates all flows of the scenario. `hops` returns the length of the route between two nodes, if it is
+    /// known.
     pub(super) fn new(
         scenario: &Scenario,
         layout: &Layout,
@@ -145,14 +146,14 @@ impl Ends {
         self.end(EndId::sender(flow)).is_acknowledged()
     }
 
-    /// Whether a flow's application has ended, and neither end has a connection.
+    /// Whether a flow's application has ended and both connections are closed.
     pub(super) fn is_over(&self, flow: FlowId) -> bool {
         let mut ends = [EndId::sender(flow), EndId::receiver(flow)].into_iter();
         self.flows[flow.index()].stats.ended.is_some() && ends.all(|end| self.end(end).is_closed())
     }
 
-    /// Ends the measurement of flows that can have no more packets although one end still waits, such as a receiver
-    /// whose sender has given up.
+    /// Ends the measurement of flows that can have no more packets although one end still waits, such as a
+    /// receiver whose sender has given up.
     pub(super) fn close_abandoned(&mut self, now: Instant) {
         for _ in 0..self.ended.len() {
             let ended = |flow: FlowId| self.flows[flow.index()].stats.ended.unwrap_or(now);
@@ -189,7 +190,7 @@ impl Ends {
     }
 }
 
-/// Time after which no packets of a connection exist: 2 MSL (RFC 9293 §3.4.2).
+/// Time after which no packet of a connection exists any longer: 2 MSL (RFC 9293 §3.4.2).
 const TWO_MSL: Duration = Duration::from_secs(240);
 
 /// Serial number of a datagram; `None` for other packets.
@@ -200,7 +201,7 @@ fn serial(body: &Body) -> Option<u64> {
     }
 }
 
-/// Connections of both ends of a flow. Applications read data immediately, except relays.
+/// Connections at both ends of a flow. Applications except relays read data immediately.
 fn connections(
     scenario: &Scenario,
     id: FlowId,
@@ -222,7 +223,7 @@ fn connections(
 }
 
 impl Ends {
-    /// Lets receivers listen, and schedules the start of applications.
+    /// Sets receivers to listen, and schedules the start of applications.
     pub(super) fn start(&mut self, context: &mut Context<'_>, ip: &mut Ip) {
         for flow in self.flow_ids() {
             self.ends[EndId::receiver(flow).index()].listen();
@@ -287,7 +288,7 @@ impl Ends {
         ip.send(context, source, packet);
     }
 
-    /// Takes the outputs of an end, and its next deadline. Pauses if other parts must act first.
+    /// Processes the outputs of an end, and its next deadline. Pauses if other parts must act first.
     pub(super) fn drain(&mut self, context: &mut Context<'_>, ip: &mut Ip, end: EndId) {
         let id = end.flow();
         while let Some(output) = self.ends[end.index()].poll_output(context.now) {
@@ -335,7 +336,7 @@ impl Ends {
         }
     }
 
-    /// Measures the loss of a packet.
+    /// Records the loss of a packet in the measurements of its flow.
     pub(super) fn note_loss(&mut self, context: &Context<'_>, loss: &Loss) {
         let is_segment = loss.carries_data && loss.source == context.scenario.flows[loss.flow.index()].from;
         if let Some(losses) = self.losses.as_mut().filter(|_| is_segment) {
@@ -346,7 +347,7 @@ impl Ends {
         }
     }
 
-    /// Measures data that has arrived in order, and hands it to the flow's relay and application.
+    /// Measures data that has arrived in order, and passes it to the flow's relay and application.
     pub(super) fn delivered(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
         self.flows[id.index()].stats.delivered_bytes += bytes;
         self.windows.add(context.now, id.index(), bytes);

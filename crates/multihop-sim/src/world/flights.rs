@@ -1,4 +1,4 @@
-//! The table of frames in flight.
+//! Table of the frames in flight.
 
 use multihop_core::{Duration, Instant, Interface, NodeId};
 use multihop_radio::mac::{Bitmap, Load, Transmission};
@@ -14,15 +14,16 @@ use crate::engine::{Key, Rank};
 pub(super) struct Flights {
     /// Frames in flight by slot; `None` for the frame that is being advanced, and for free slots.
     pub(super) all: Vec<Option<Box<Flight>>>,
-    /// Free slots in the order in which their frames ended (not that of processing). The next frame takes the last one; slots
-    /// decide ties.
+    /// Free slots in the order in which their frames ended, which may differ from the order of processing.
+    /// The next frame takes the last one, because slots decide ties.
     pub(super) idle: Vec<(Key, FlightId)>,
-    /// Frames whose first or last bit is passing stations, with the key of its next arrival; the earliest is last. There are
-    /// few even in large networks.
+    /// Frames whose first or last bit is arriving at stations, with the key of the next arrival; the earliest
+    /// is last. There are few even in large networks.
     pub(super) passing: Vec<(Key, FlightId)>,
     pub(super) next_signal: u64,
-    /// Whether bits that reach a station at one instant come in the order in which they left. ns-2 runs the
-    /// events of one instant in the order in which they were scheduled, and schedules arrivals at departure.
+    /// Whether bits that reach a station at one instant are handled in the order of their departure. ns-2
+    /// runs simultaneous events in the order in which they were scheduled, and schedules arrivals at
+    /// departure.
     in_order_of_departure: bool,
     /// Radio whose stations hear these frames.
     interface: Interface,
@@ -35,7 +36,7 @@ pub(super) struct Flight {
     /// Number of the transmission.
     pub(super) signal: u64,
     pub(super) origin: Origin,
-    /// The links over which it is heard; not empty.
+    /// Links over which the frame is heard; not empty.
     pub(super) links: Vec<Link>,
     /// Index of the link with the next event.
     pub(super) next: usize,
@@ -45,14 +46,14 @@ pub(super) struct Flight {
     in_order_of_departure: bool,
     /// Whether a radio of another channel transmits the frame: stations of this radio only sense its power.
     pub(super) is_foreign: bool,
-    /// Whether `load` belongs to this frame.
+    /// Whether `load` contains the contents of this frame.
     pub(super) has_load: bool,
     /// Contents of the frame if stations aggregate: packets, MPDUs or a block ACK.
     pub(super) load: Load,
 }
 
 impl Flight {
-    /// Contents of the frame and the bits of those MPDUs that count; None if stations do not aggregate.
+    /// Contents of the frame, and the bitmap of the MPDUs to consider; `None` if stations do not aggregate.
     pub(super) fn load(&self, bits: Bitmap) -> Option<(&Load, Bitmap)> {
         self.has_load.then_some((&self.load, bits))
     }
@@ -71,17 +72,17 @@ impl Flight {
         self.wave_began() + self.links[self.next].delay()
     }
 
-    /// The key of the next event.
+    /// Key of the frame's next event.
     pub(super) fn key(&self) -> Key {
         self.key_at(self.next)
     }
 
-    /// Event key for the end of a frame that no station can sense.
+    /// Event key for the end of a frame that no station senses.
     pub(super) fn key_of_nothing(&self, now: Instant, node: NodeId) -> Key {
         Key::new(now, Rank::Timer, node, self.slot)
     }
 
-    /// The key of the event on a link.
+    /// Key of the arrival over the link with this index.
     pub(super) fn key_at(&self, link: usize) -> Key {
         let link = &self.links[link];
         let rank = if self.ending { Rank::SignalEnd } else { Rank::SignalStart };
@@ -99,13 +100,13 @@ impl Flights {
         Self { in_order_of_departure: flavour == Flavour::Ns2, interface, ..Self::default() }
     }
 
-    /// The key of the next arrival among passing frames.
+    /// Key of the next arrival among the frames in the list.
     #[inline]
     pub(super) fn first(&self) -> Key {
         self.passing.last().map_or(Key::NEVER, |&(key, _)| key)
     }
 
-    /// Removes that frame from the passing ones.
+    /// Removes the frame with the next arrival from the list.
     pub(super) fn take_first(&mut self) {
         self.passing.pop();
     }

@@ -1,4 +1,4 @@
-//! Measurements of each flow after warm-up.
+//! Measurements of each flow after the warm-up.
 
 use multihop_core::{Duration, Instant};
 use multihop_transport::connection::{Counters, Trip};
@@ -15,35 +15,35 @@ pub(crate) struct FlowStats {
     pub(crate) ended: Option<Instant>,
     active_since: Option<Instant>,
     active: Duration,
-    /// Application bytes delivered in order.
+    /// Number of application bytes delivered in order.
     pub(crate) delivered_bytes: u64,
-    /// Application bytes acknowledged at the sender.
+    /// Number of application bytes acknowledged at the sender.
     pub(crate) acked_bytes: u64,
     /// Segments or datagrams with new data.
     arrivals: u64,
     /// Total number of links that the arrived packets crossed.
     hops: u64,
-    /// Total links crossed by segments that arrived while there was a path.
+    /// Total links crossed by segments that arrived while a shortest path existed.
     hops_while_connected: u64,
     /// Total number of links of the shortest paths at the packets' arrival.
     shortest_hops: u64,
     pub(crate) delay: Times,
     pub(crate) jitter: Jitter,
     pub(crate) rtt: Times,
-    /// The counters of the ends at the end of the warm-up.
+    /// Counters of both ends at the end of the warm-up.
     pub(crate) before: Counters,
-    /// Declared counters at the end of the warm-up, without zeros at the end of the list.
+    /// Declared counters at the end of the warm-up, without trailing zeros.
     pub(crate) declared_before: Vec<u64>,
 }
 
 impl FlowStats {
-    /// The application begins, or continues after a pause.
+    /// Records that the application begins, or continues after a pause.
     pub(super) fn activate(&mut self, now: Instant) {
         self.began.get_or_insert(now);
         self.active_since.get_or_insert(now);
     }
 
-    /// The application pauses or ends.
+    /// Records that the application pauses or ends.
     pub(super) fn deactivate(&mut self, now: Instant) {
         if let Some(since) = self.active_since.take() {
             self.active += now - since;
@@ -73,9 +73,8 @@ impl FlowStats {
         };
     }
 
-    /// Measures a packet with new data.
-    ///
-    /// `shortest`: links of the shortest path between the flow's ends, if there is one and it is known.
+    /// Measures a packet with new data. `shortest` is the number of links of the shortest path between the
+    /// flow's ends, if known.
     pub(super) fn arrived(&mut self, now: Instant, arrival: Arrival, shortest: Option<u32>) {
         let hops = arrival.hops;
         self.arrivals += 1;
@@ -92,20 +91,20 @@ impl FlowStats {
         (self.arrivals > 0).then(|| self.hops as f64 / self.arrivals as f64)
     }
 
-    /// Links crossed / links of the shortest path when each segment arrived.
+    /// Total links crossed, divided by the links of the shortest path at each arrival.
     pub(super) fn stretch(&self) -> Option<f64> {
         (self.shortest_hops > 0).then(|| self.hops_while_connected as f64 / self.shortest_hops as f64)
     }
 }
 
-/// The times of flows whose measurement has ended.
+/// Measured times of flows whose measurement has ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClosedFlows {
     pub(crate) delay: Histogram,
     rtt: Histogram,
 }
 
-/// The data of a packet that is measured after its contents have been handed over.
+/// Data of an arriving packet that is measured after its contents have been passed on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) created: Instant,
@@ -120,7 +119,7 @@ impl Arrival {
         Self { created: packet.created, hops: packet.hops.saturating_add(1), trigger: packet.trigger }
     }
 
-    /// Round trip that ends with the packet, split by direction.
+    /// The round trip that the packet completes, split by direction.
     pub(super) fn trip(&self, now: Instant) -> Option<Trip> {
         self.trigger.map(|Trigger { sent, arrived }| Trip {
             there: arrived - sent,
@@ -131,7 +130,7 @@ impl Arrival {
     }
 }
 
-/// Short-term fairness: Jain's index of each window in which something was delivered.
+/// Short-term fairness: Jain's index of each window with deliveries.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
     end: Instant,
@@ -144,16 +143,17 @@ pub(crate) struct Windows {
 const WINDOW: Duration = Duration::from_secs(2);
 
 impl Windows {
-    /// `ends`: for each flow, whether no relay forwards its data.
+    /// Creates windows from an instant on. `ends`: for each flow, whether it is counted because no relay
+    /// forwards its data.
     pub(super) fn new(ends: impl Iterator<Item = bool>, from: Instant) -> Self {
         Self { end: from + WINDOW, bytes: ends.map(|ends| ends.then_some(0)).collect(), sum: 0.0, count: 0 }
     }
 
-    /// A flow delivered `bytes` at `now`.
+    /// Records that a flow delivered `bytes` bytes at `now`.
     pub(super) fn add(&mut self, now: Instant, flow: usize, bytes: u64) {
         if now >= self.end {
             self.close();
-            // Windows in which nothing was delivered are skipped.
+            // Windows without deliveries are skipped.
             let past = (now - self.end).whole(WINDOW) + 1;
             self.end += WINDOW * past;
         }
@@ -193,7 +193,7 @@ mod tests {
         w.add(s(0), 0, 100);
         w.add(s(1), 1, 100);
         w.add(s(11), 0, 50);
-        // 0..2 s: both equal; 10..12 s: one only.
+        // From 0 to 2 s both flows are equal; from 10 to 12 s only one delivers.
         assert_eq!(w.clone().mean(s(12)), Some(0.75));
         assert_eq!(w.mean(s(11)), Some(1.0), "a window that has not ended does not count");
     }

@@ -1,4 +1,5 @@
-//! CoDel (RFC 8289) and FQ-CoDel (RFC 8290): packets that have waited too long are marked or dropped, and flows take turns.
+//! CoDel (RFC 8289) and FQ-CoDel (RFC 8290): packets that have waited too long are marked or dropped, and
+//! flows are served in turn.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use multihop_wire::tcp::Ecn;
 use crate::packet::{Body, Pool};
 use crate::segment::{self, format};
 
-/// The packets of one station that wait for its MAC.
+/// Packets of one station that wait for its MAC.
 #[derive(Clone, Debug)]
 pub(super) struct FqCodel {
     discipline: Discipline,
@@ -19,20 +20,20 @@ pub(super) struct FqCodel {
     limit: usize,
     // DEVIATION fq-codel-1: each flow has its own queue; flows do not share one by their hashes.
     flows: Vec<FlowQueue>,
-    /// Flows that have just begun, by their index in `flows`, in the order of their turns.
+    /// Flows that have just become active, by their index in `flows`, in order of service.
     new: VecDeque<usize>,
-    /// Active flows other than new ones, in the same form.
+    /// All other active flows, by their index in `flows`, in order of service.
     old: VecDeque<usize>,
     len: usize,
 }
 
-/// The packets of one flow in one direction.
+/// Queue of one flow's packets in one direction.
 #[derive(Clone, Debug)]
 struct FlowQueue {
     key: Key,
     packets: VecDeque<(Instant, Outgoing)>,
     bytes: u64,
-    /// Deficit round robin: number of bytes that the flow may still send in its turn.
+    /// Deficit of the round robin: number of bytes that the flow may still send in its turn.
     credit: i64,
     is_active: bool,
     codel: Codel,
@@ -83,8 +84,8 @@ impl FqCodel {
         self.flows.iter().flat_map(|flow| flow.packets.iter().map(|(_, out)| out))
     }
 
-    /// Adds a packet to the queue of its flow. Returns the one that is dropped if there are too many: the first of the
-    /// longest queue (RFC 8290 §4.1).
+    /// Adds a packet to the queue of its flow. If there are too many packets, drops and returns the first
+    /// packet of the longest queue (RFC 8290 §4.1).
     pub(super) fn push(&mut self, now: Instant, out: Outgoing, packets: &Pool) -> Option<PacketHandle> {
         let at = self.flow_of(out.packet, packets);
         let flow = &mut self.flows[at];
@@ -140,8 +141,8 @@ impl FqCodel {
                 return Some(decision);
             }
             list.pop_front();
-            // §4.2: a flow that has just begun and is empty gets another turn among the old ones, so that it cannot begin again
-            // and again.
+            // §4.2: an emptied new flow gets another turn among the old ones, so that it cannot claim to be
+            // new again and again.
             if is_new && !self.old.is_empty() {
                 self.old.push_back(at);
             } else {
@@ -204,7 +205,7 @@ impl FlowQueue {
 }
 
 impl Codel {
-    /// §5.6, `dodequeue`: whether packets have waited for more than the target during a whole interval.
+    /// Whether packets have waited for more than the target during a whole interval (§5.6, `dodequeue`).
     fn is_bad(&mut self, now: Instant, waited: Duration, left: u64, params: &CodelParams) -> bool {
         if waited < params.target || left <= MTU {
             self.above_since = None;
@@ -213,7 +214,7 @@ impl Codel {
         now >= *self.above_since.get_or_insert(now) + params.interval
     }
 
-    /// §5.6, `dequeue`: whether this packet is to be dropped or marked.
+    /// Whether to drop or mark this packet (§5.6, `dequeue`).
     fn decides(&mut self, now: Instant, is_bad: bool, interval: Duration) -> bool {
         if !is_bad {
             self.dropping = false;
@@ -237,14 +238,14 @@ impl Codel {
     }
 }
 
-/// §5.3: the next drop comes sooner by the square root of the number of drops.
+/// Instant of the next drop: the interval shrinks by the square root of the number of drops (§5.3).
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below the interval")]
 fn control_law(at: Instant, interval: Duration, count: u32) -> Instant {
     let step = interval.as_nanos() as f64 / f64::from(count.max(1)).sqrt();
     at + Duration::from_nanos(step as u64)
 }
 
-/// The mark of a packet's segment, if it may have one.
+/// ECN field of a packet's segment; `None` if the packet cannot be marked.
 fn ecn_of(packet: PacketHandle, packets: &Pool) -> Option<Ecn> {
     packets.get(packet).segment().and_then(|(_, segment)| format(segment).ecn())
 }
@@ -275,7 +276,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(n)
     }
 
-    /// A queue, and a packet of 1000 bytes for each call of `push`.
+    /// A queue to which each call of `push` adds a packet of 1000 bytes.
     struct Bench {
         queue: FqCodel,
         packets: Pool,
@@ -289,7 +290,7 @@ mod tests {
             Self { queue, packets: Pool::default(), sent: 0 }
         }
 
-        /// A packet of this flow. Returns the number of the one that is dropped.
+        /// Adds a packet of this flow. Returns the number of a dropped packet.
         fn push(&mut self, now: Instant, flow: u32, ecn: Option<Ecn>) -> Option<u64> {
             let flow = FlowId(flow);
             let tcp = |ecn| Segment::Tcp(tcp::Segment { ecn, ..tcp::Segment::default() });
@@ -316,7 +317,7 @@ mod tests {
             Some(self.packets.get(dropped).uid)
         }
 
-        /// The numbers of the packet that is served, and of those dropped before it.
+        /// The number of the served packet, and the numbers of the packets dropped before it.
         fn pop(&mut self, now: Instant) -> (Option<u64>, Vec<u64>) {
             let mut dropped = Vec::new();
             while let Some(decision) = self.queue.pop(now, &mut self.packets) {
@@ -334,7 +335,8 @@ mod tests {
         }
     }
 
-    /// §5.3: the first drop comes an interval after the queue began to stand, the next ones after 100 ms, 100 / sqrt 2, ...
+    /// §5.3: the first drop comes one interval after the queue began to stand, the next ones after 100 ms,
+    /// 100 / sqrt 2, ...
     #[test]
     fn a_standing_queue_is_dropped_from_more_and_more_often() {
         let mut bench = Bench::new(Discipline::Codel, 1000);
@@ -348,7 +350,7 @@ mod tests {
             assert!(served.is_some());
             drops.extend(dropped.iter().map(|_| 10 * now));
         }
-        // It stands from 10 ms on, when the first packet has waited for longer than 5 ms.
+        // The queue stands from 10 ms on, when the first packet has waited for longer than 5 ms.
         assert_eq!(drops[..5], [110, 210, 290, 340, 390]);
     }
 
@@ -391,7 +393,8 @@ mod tests {
         );
     }
 
-    /// RFC 8290 §4.2: a flow that begins comes first, then all take turns of 1514 bytes: two packets, then one.
+    /// RFC 8290 §4.2: a new flow is served first, then all flows send 1514 bytes in turn: two packets, then
+    /// one.
     #[test]
     fn flows_take_turns_and_new_ones_come_first() {
         let mut bench = Bench::new(Discipline::FqCodel, 1000);

@@ -19,15 +19,15 @@ impl Neighbour {
     }
 }
 
-/// The addresses of interfaces. The first interface of a node has the node's own address. With TAP interfaces each further radio has a
-/// subnet, in which a node has the host part of its own address. Otherwise the addresses of further interfaces follow those of
-/// all nodes and hosts.
+/// Address plan of all interfaces. The first interface of a node has the node's own address. With TAP
+/// interfaces each further radio has a subnet, in which a node has the host part of its own address.
+/// Otherwise the addresses of further interfaces follow those of all nodes and hosts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InterfaceAddresses {
     nodes: u32,
     hosts: u32,
     radios: u8,
-    /// Bits of the host part in the subnet of an interface.
+    /// Number of bits of the host part in an interface's subnet.
     host_bits: u32,
     /// Number of the second interface of node 0.
     second: u32,
@@ -43,12 +43,12 @@ impl InterfaceAddresses {
         let subnets = Self::in_subnets(nodes, hosts, radios);
         match scenario.emulation.interface {
             Port::Tap => subnets,
-            // Lengths of OLSRv2's messages depend on the addresses.
+            // These addresses affect the lengths of OLSRv2's messages.
             Port::Tun => Self { second: nodes + hosts, stride: nodes, ..subnets },
         }
     }
 
-    /// The addresses with a subnet for each radio.
+    /// Address plan with a subnet for each radio.
     fn in_subnets(nodes: u32, hosts: u32, radios: u8) -> Self {
         let host_bits = host_bits(nodes + hosts);
         Self { nodes, hosts, radios, host_bits, second: 1 << host_bits, stride: 1 << host_bits }
@@ -57,7 +57,7 @@ impl InterfaceAddresses {
     /// Length of the prefix and broadcast address of the subnet of the first interface, and with TAP interfaces of each interface.
     pub(crate) fn subnet(self, interface: Interface) -> (u8, Ipv4Addr) {
         let prefix = u8::try_from(32 - self.host_bits).expect("at most 32");
-        // The address after the last one that a node can have.
+        // The range ends after the last address that a node can have.
         (prefix, self.number(interface, NodeId((1 << self.host_bits) - 2)).addr())
     }
 
@@ -72,7 +72,8 @@ impl InterfaceAddresses {
         self.number(interface, node).addr()
     }
 
-    /// The number from which all addresses of a node's interface follow, as those of a node follow from its number.
+    /// Number from which all addresses of a node's interface are computed, as a node's addresses are from its
+    /// number.
     pub(crate) fn number(self, interface: Interface, node: NodeId) -> NodeId {
         match interface {
             Interface(0) => node,
@@ -80,12 +81,12 @@ impl InterfaceAddresses {
         }
     }
 
-    /// The interface with an address.
+    /// The node and interface with this address; `None` if there is none.
     pub(super) fn neighbour(self, address: Ipv4Addr) -> Option<Neighbour> {
         self.numbered(NodeId::from_addr(address)?)
     }
 
-    /// The interface whose addresses follow from a [`number`](Self::number).
+    /// The node and interface with this [`number`](Self::number).
     pub(super) fn numbered(self, number: NodeId) -> Option<Neighbour> {
         if number.0 < self.nodes + self.hosts {
             return Some(Neighbour::on_first(number));
@@ -97,9 +98,9 @@ impl InterfaceAddresses {
     }
 }
 
-/// Bits of the host part in the smallest subnet with the addresses of this many nodes and hosts, at least 8.
+/// Number of host bits, at least 8, in the smallest subnet for this many nodes and hosts.
 fn host_bits(stations: u32) -> u32 {
-    // The network's own address and that of broadcasts belong to no station.
+    // The network address and the broadcast address belong to no station.
     (stations + 2).next_power_of_two().trailing_zeros().max(8)
 }
 
@@ -165,7 +166,7 @@ mod tests {
             assert_eq!(own.address(neighbour), Ipv4Addr::from(address));
             assert_eq!(own.neighbour(address.into()), Some(neighbour));
         }
-        // Hosts have no radio, and there is no fourth one.
+        // Hosts have no radio, and no node has a fourth radio.
         for nobody in [[10, 0, 1, 47], [10, 0, 5, 45], [10, 0, 6, 1]] {
             assert_eq!(own.neighbour(nobody.into()), None, "{nobody:?}");
         }

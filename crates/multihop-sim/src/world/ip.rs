@@ -1,4 +1,4 @@
-//! IP at every node: routing, forwarding, and reports of failures.
+//! IP at every node: routing, forwarding, and failure reports.
 
 use std::net::Ipv4Addr;
 
@@ -22,7 +22,7 @@ use crate::packet::Body;
 pub(super) struct Ip {
     pub(super) router: Router,
     pub(super) links: AddressResolution,
-    /// Node whose agent holds the packet, by the packet's handle; `None` if no agent does.
+    /// For each packet handle, the node whose agent holds the packet; `None` if no agent does.
     with_agents: Vec<Option<NodeId>>,
     pub(super) wires: Wires,
     addresses: InterfaceAddresses,
@@ -57,7 +57,7 @@ impl Ip {
         self.route(context, node, None, packet);
     }
 
-    /// Sends a packet that originates at this node to a neighbour, or to every one ([`BROADCAST`]).
+    /// Sends a packet that originates at this node to one neighbour, or to all ([`BROADCAST`]).
     pub(super) fn send_to_neighbour(
         &mut self,
         context: &mut Context<'_>,
@@ -74,8 +74,8 @@ impl Ip {
         }
     }
 
-    /// Receives a packet; returns it if it is for an end at this node. `rates` returns the bit rates of the link to the
-    /// neighbour.
+    /// Receives a packet; returns it if its destination is an end at this node. `rates` returns the bit rates
+    /// of the link to the neighbour.
     pub(super) fn arrive(
         &mut self,
         context: &mut Context<'_>,
@@ -108,7 +108,7 @@ impl Ip {
         None
     }
 
-    /// Receives a packet of IP; returns it if it is for an end at this node.
+    /// Receives an IP packet; returns it if its destination is an end at this node.
     pub(super) fn receive(&mut self, context: &mut Context<'_>, incoming: Incoming) -> Option<PacketHandle> {
         let Incoming { node, from, packet } = incoming;
         let arrived = context.packets.get(packet);
@@ -147,7 +147,8 @@ impl Ip {
         }
     }
 
-    /// A packet could not be delivered to a neighbour: the agent repairs the route, or the packet is dropped.
+    /// Handles a packet that could not be delivered to a neighbour: the agent repairs the route, or the
+    /// packet is dropped.
     pub(super) fn unreachable(
         &mut self,
         context: &mut Context<'_>,
@@ -192,7 +193,7 @@ impl Ip {
         }
     }
 
-    /// Takes the outputs of a node's agent, and its next deadline. Pauses if other parts must act first.
+    /// Processes the outputs of a node's agent, and its next deadline. Pauses if other parts must act first.
     pub(super) fn drain_router(&mut self, context: &mut Context<'_>, node: NodeId) {
         while let Some(output) = self.router.agent_mut(node).and_then(|agent| agent.poll_output(context.now))
         {
@@ -254,8 +255,8 @@ impl Ip {
         }
     }
 
-    /// Hands a packet to the wire, the fixed next hop or the agent that leads to its destination. `from` is the node that it
-    /// came from, unless it originates here.
+    /// Passes a packet to the wire, the fixed next hop or the agent that leads to its destination. `from` is
+    /// the neighbour that sent it; `None` if it originates here.
     fn route(
         &mut self,
         context: &mut Context<'_>,
@@ -271,7 +272,7 @@ impl Ip {
             let destination = context.packets.get(packet).destination;
             match self.router.fixed(node, context.scenario.in_mesh(destination)) {
                 Some(next_hop) => self.links.pass_down(context, node, next_hop, packet),
-                // Without agents, simulated transports get no notices.
+                // Without agents, simulated transports receive no notices.
                 None if matches!(context.packets.get(packet).body, Body::Real(_)) => {
                     context.drop_and_notify(node, packet, DropReason::NoRoute);
                 }
@@ -329,7 +330,7 @@ impl Ip {
             Output::Drop { ticket, reason, tell_source } => {
                 let packet = self.redeem(ticket);
                 let lost = context.packets.get(packet);
-                // Simulated transports at this node get notices of its agent.
+                // Simulated transports at this node receive their notices from the agent.
                 let is_own = matches!(lost.body, Body::Real(_)) && lost.source == node;
                 if tell_source || is_own {
                     context.drop_and_notify(node, packet, reason);
@@ -390,7 +391,8 @@ impl Ip {
 }
 
 impl Taps for Ip {
-    /// Not inlined into the hot code that ends frames, since most networks do not use it.
+    /// Passes an overheard packet to the agent. Not inlined, because the code for the end of frames is hot
+    /// and most networks do not overhear.
     #[inline(never)]
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         let packet = context.packets.get(packet);

@@ -6,16 +6,16 @@ use multihop_radio::medium::Leakage;
 use multihop_radio::mobility::Track;
 use multihop_scenario::Scenario;
 
-/// The radios that hear transmissions of one radio as interference.
+/// Other radios that receive the transmissions of one radio as interference.
 #[derive(Default)]
 pub(super) struct Leaks {
     pub(super) to: Vec<(Interface, Leakage)>,
-    /// The transmission that has just begun, with its station, if there is such a radio.
+    /// The transmission that has just begun, with its station; `None` if no other radio receives it.
     pub(super) begun: Option<(NodeId, Transmission)>,
 }
 
 impl Leaks {
-    /// Leakage from the stations of one radio of the scenario to those of the others.
+    /// Creates the leakage from the stations of one radio of the scenario to all other radios.
     pub(super) fn new(scenario: &Scenario, from: Interface, tracks: &[Track]) -> Self {
         let (sender, seed) = (&scenario.radios[from.index()], scenario.seed_of(from));
         let others = (0..).map(Interface).zip(&scenario.radios).filter(|(interface, _)| *interface != from);
@@ -27,12 +27,13 @@ impl Leaks {
         Self { to: others.filter_map(leakage).collect(), begun: None }
     }
 
-    /// A station begins to transmit. Only called if another radio hears this one.
+    /// Records that a station begins to transmit. Only called if another radio receives the transmissions of
+    /// this one.
     pub(super) fn note(&mut self, node: NodeId, transmission: &Transmission) {
         self.begun = Some((node, *transmission));
     }
 
-    /// Whether no other radio senses this one's transmissions.
+    /// Whether no other radio senses the transmissions of this one.
     pub(super) fn are_none(&self) -> bool {
         self.to.is_empty()
     }

@@ -15,14 +15,14 @@ use multihop_scenario::ArpKind;
 /// Address resolution at every node.
 #[derive(Debug)]
 pub(super) struct AddressResolution {
-    /// Tables of the first interfaces of all nodes, then of the second ones, and so on.
+    /// Tables of the first interfaces of all nodes, then of their second interfaces, and so on.
     tables: Vec<AddressTable>,
     nodes: usize,
     interfaces: u8,
 }
 
 impl AddressResolution {
-    /// Tables for `nodes` nodes, for each interface of this kind and with this seed.
+    /// Creates tables for `nodes` nodes; each interface has a kind of ARP and a seed.
     pub(super) fn new(nodes: u32, interfaces: impl ExactSizeIterator<Item = (ArpKind, u64)>) -> Self {
         let count = u8::try_from(interfaces.len()).expect("a checked number of radios");
         let tables = interfaces
@@ -40,7 +40,7 @@ impl AddressResolution {
         interface.index() * self.nodes + node.index()
     }
 
-    /// The tables of a node.
+    /// ARP tables of a node, one per interface.
     fn tables(&self, node: NodeId) -> impl Iterator<Item = &AddressTable> {
         let places = (0..self.interfaces).map(move |interface| self.place(Interface(interface), node));
         places.map(|place| &self.tables[place])

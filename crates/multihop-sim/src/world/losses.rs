@@ -1,5 +1,5 @@
-//! The true causes of losses, and how the ends of a flow identify them, for transports that do (ADTCP). This monitor changes no result: it finds
-//! links with its own copy of the tracks.
+//! The true causes of losses, and their identification by the ends of a flow, for transports such as ADTCP.
+//! This monitor changes no result, because it detects links with its own copy of the tracks.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use multihop_scenario::{Layout, Scenario};
 #[derive(Debug)]
 pub(super) struct LossMonitor {
     tracks: Vec<Track>,
-    /// Length of the longest link, metres.
+    /// Losses of each flow; `None` if its transport does not identify losses.
     range: f64,
     /// Losses of each flow; `None` if its transport does not identify losses.
     flows: Vec<Option<(Rows, Tally)>>,
 }
 
-/// Why a packet was lost (section 2.1 of the ADTCP paper).
+/// Cause of a packet's loss (section 2.1 of the ADTCP paper).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Cause {
     /// An interface queue overflowed.
@@ -40,19 +40,19 @@ enum Cause {
 /// Losses of one flow, by cause and by the receiver's rule.
 #[derive(Clone, Debug, Default)]
 struct Tally {
-    /// Losses as judged by the receiver's metrics at the time of each loss, in the order of [`RULES`].
+    /// Losses as judged by each rule of the receiver at the time of the loss, in the order of [`RULES`].
     by_rule: [Score; RULES.len()],
     /// Number of losses at which the receiver was in each state, by cause.
     states: [BTreeMap<&'static str, u64>; Cause::ALL.len()],
     /// Losses judged by the state that the sender had received when it reacted.
     acted: Score,
-    /// Losses by cause to which the sender has not reacted yet.
+    /// Losses, by cause, to which the sender has not reacted yet.
     pending: [u64; Cause::ALL.len()],
     /// Number of reactions of the sender: fast retransmits and timeouts.
     actions: u64,
 }
 
-/// Losses by cause: all, and those judged as congestion.
+/// Losses by cause: all losses, and losses judged as congestion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
     lost: [u64; Cause::ALL.len()],
@@ -100,7 +100,7 @@ impl LossMonitor {
         })
     }
 
-    /// Records the loss of a packet of a flow; `connected`: whether there was a path.
+    /// Records the loss of a flow's packet. `connected`: whether a path existed.
     pub(super) fn note_loss(
         &mut self,
         now: Instant,
@@ -187,10 +187,11 @@ impl Cause {
     }
 }
 
-/// Names under which a receiver that identifies losses declares each of its rules: whether it indicates congestion.
+/// Names of the quantities by which a receiver declares the verdict of each of its rules: whether the rule
+/// indicates congestion.
 const RULES: [&str; 3] = ["congested_joint", "congested_idd", "congested_stt"];
 
-/// Indices of the declared values of an end that the monitor reads.
+/// Indices of an end's declared quantities that the monitor reads.
 #[derive(Clone, Copy, Debug)]
 struct Rows {
     /// The state of the network that the receiver infers.
@@ -230,7 +231,7 @@ impl Rows {
     }
 }
 
-/// The state of a network from its bits; normal if it is not known.
+/// Network state from its bits; normal if unknown.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(joint, accuracy(4, Some(0.5), Some(0.25)));
         assert_eq!(idd, accuracy(4, Some(0.5), Some(0.0)));
         assert_eq!(stt, accuracy(4, Some(0.5), Some(0.25)));
-        // The sender reacts once to all of them, after a report of congestion.
+        // The sender reacts once to all losses, after a report of congestion.
         tally.act(1, || NetworkState::CONGESTION);
         tally.act(1, || NetworkState::NORMAL);
         tally.act(2, || NetworkState::NORMAL);

@@ -9,8 +9,8 @@ use crate::results::{AirtimeShares, LinkResult, NodeResult, QueueResult};
 use crate::stats::Delays;
 use multihop_radio::energy::Times;
 
-/// The most nodes whose stations, queues and links are measured one by one. Results of larger networks would have many
-/// megabytes.
+/// Largest number of nodes whose stations, queues and links are measured individually. Results of larger
+/// networks would have many megabytes.
 pub(super) const MAX_LISTED_NODES: u32 = 1000;
 
 /// The measurements of all stations; empty in networks of more than [`MAX_LISTED_NODES`] nodes, and if the result has no
@@ -26,14 +26,14 @@ pub(super) struct MacStats {
 struct StationStats {
     /// Start and end of the station's last own frame.
     transmission: (Instant, Instant),
-    /// Time in which the station transmitted while signals of others occupied its receiver, which counts as
+    /// Time in which the station transmitted while signals of others occupied its receiver. It counts as
     /// transmission only.
     overlap: Duration,
     /// Instant until which `overlap` has been computed.
     overlap_known: Instant,
-    /// Airtime of the frames for this station, or for all, that it received without error.
+    /// Airtime of all frames, addressed to this station or broadcast, that it received without error.
     received: Duration,
-    /// One for each access category under EDCA, otherwise one.
+    /// Measurements of the queues, one per access category under EDCA, otherwise one.
     queues: Vec<QueueStats>,
     /// Receiver and index of each of its links, by receiver.
     links: Vec<(NodeId, usize)>,
@@ -91,7 +91,7 @@ impl MacStats {
         !self.stations.is_empty()
     }
 
-    /// A packet enters an interface queue.
+    /// Records that a packet enters an interface queue.
     #[inline]
     pub(super) fn enters(&mut self, node: NodeId, category: Category) {
         if let Some(queue) = self.queue(node, category) {
@@ -119,7 +119,7 @@ impl MacStats {
         if self.has_categories { category as usize } else { 0 }
     }
 
-    /// A station's MAC has finished a packet.
+    /// Records that a station's MAC has finished a packet.
     #[inline]
     pub(super) fn finished(&mut self, now: Instant, node: NodeId, done: &Done) {
         let out = &done.out;
@@ -139,8 +139,9 @@ impl MacStats {
         }
     }
 
-    /// A station begins to transmit a frame with `mpdus` MPDUs. `served`: the receiver of the packet that a CTS to the station
-    /// itself announces. `busy_since`: since when signals of others occupy the station's receiver, if they do.
+    /// Records that a station begins to transmit a frame with `mpdus` MPDUs. `served` is the receiver of the
+    /// packet that a CTS to the station itself announces. `busy_since` is the instant since which signals of
+    /// others occupy the station's receiver.
     #[inline]
     pub(super) fn transmits(
         &mut self,
@@ -174,7 +175,7 @@ impl MacStats {
         }
     }
 
-    /// A station received a frame for itself, or for all, without error.
+    /// Records that a station received a frame, addressed to it or broadcast, without error.
     #[inline]
     pub(super) fn receives(&mut self, node: NodeId, airtime: Duration) {
         if let Some(station) = self.stations.get_mut(node.index()) {
@@ -182,8 +183,8 @@ impl MacStats {
         }
     }
 
-    /// Signals have occupied a station's receiver from `since` until `now`, and the station may have transmitted in this
-    /// time.
+    /// Records that signals have occupied a station's receiver from `since` until `now`. The station may have
+    /// transmitted in this time.
     #[cold]
     pub(super) fn overlaps(&mut self, now: Instant, node: NodeId, since: Instant) {
         if let Some(station) = self.stations.get_mut(node.index()) {
@@ -191,12 +192,13 @@ impl MacStats {
         }
     }
 
-    /// Time that both transmissions and signals of others count.
+    /// Time counted both as transmission and as reception of signals of others.
     pub(super) fn overlap(&self, node: NodeId) -> Duration {
         self.stations.get(node.index()).map_or(Duration::ZERO, |station| station.overlap)
     }
 
-    /// The results of the stations. `times` of a station: how long its radio was in each state, without overlap.
+    /// Results of the stations. `times` returns the time that a station's radio spent in each state, without
+    /// overlap.
     pub(super) fn nodes(&self, times: impl Fn(NodeId) -> Times) -> Vec<NodeResult> {
         let stations = (0..).map(NodeId).zip(&self.stations);
         stations.map(|(node, station)| self.node(node, station, &times(node))).collect()
@@ -230,13 +232,13 @@ impl MacStats {
         Some(())
     }
 
-    /// The results of the links between which frames were sent, by sender and receiver.
+    /// Results of the links over which frames were sent, by sender and receiver.
     pub(super) fn links(&self, seconds: f64) -> Vec<LinkResult> {
         let indices = self.stations.iter().flat_map(|station| &station.links);
         indices.map(|&(_, index)| self.links[index].result(seconds)).collect()
     }
 
-    /// The results of the interface queues that a packet entered, by node.
+    /// Results of the interface queues that at least one packet entered, by node.
     pub(super) fn queues(&self) -> Vec<QueueResult> {
         let stations = (0..).map(NodeId).zip(&self.stations);
         let all = stations.flat_map(|(node, station)| {
@@ -247,7 +249,7 @@ impl MacStats {
     }
 }
 
-/// Finds a link that was not the last one used, or adds it.
+/// Finds a link that is not the last one used, or adds it.
 #[inline(never)]
 fn find_link(station: &mut StationStats, links: &mut Vec<LinkStats>, from: NodeId, to: NodeId) -> usize {
     let index = match station.links.binary_search_by_key(&to, |&(known, _)| known) {
@@ -275,7 +277,8 @@ impl StationStats {
         }
     }
 
-    /// The link of this station, whose number is `from`, to another one; `links`: those of all stations.
+    /// The link of this station, with number `from`, to another one. `links` contains the links of all
+    /// stations.
     #[inline]
     fn link<'a>(&mut self, links: &'a mut Vec<LinkStats>, from: NodeId, to: NodeId) -> &'a mut LinkStats {
         let (last, index) = self.last;
@@ -355,7 +358,7 @@ pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part.min(whole) as f64 / whole as f64)
 }
 
-/// Shares of a station's time. `received`: the part of the time receiving that frames for this station took.
+/// Shares of a station's time. `received` is the part of the receiving time used by frames for this station.
 fn shares(times: &Times, received: Duration) -> AirtimeShares {
     let Times { transmit, receive, idle, sleep } = *times;
     let whole = (transmit + receive + idle + sleep).as_secs_f64();

@@ -1,4 +1,4 @@
-//! Applications that send messages: over channels, a byte stream or datagrams, whichever the transport has.
+//! Applications that send messages: over channels, a byte stream or datagrams, depending on the transport.
 
 use multihop_core::FlowId;
 use multihop_transport::connection::{Data, State};
@@ -10,7 +10,7 @@ use super::ip::Ip;
 use crate::traffic::Messages;
 
 impl Ends {
-    /// Opens the connection, then sends the messages that are due.
+    /// Opens the connection, or sends the messages that are due.
     pub(super) fn step_messages(&mut self, context: &mut Context<'_>, ip: &mut Ip, id: FlowId, first: bool) {
         let sender = EndId::sender(id);
         self.flows[id.index()].unacked = u64::MAX;
@@ -28,7 +28,7 @@ impl Ends {
         self.drain(context, ip, sender);
     }
 
-    /// Begins to send messages, now that the connection is open.
+    /// Starts sending messages after the connection has opened.
     pub(super) fn begin_messages(&mut self, context: &mut Context<'_>, id: FlowId) {
         let state = &mut self.flows[id.index()];
         let Some(messages) = &mut state.messages else { return };
@@ -43,7 +43,7 @@ impl Ends {
         self.arm_application(context, id);
     }
 
-    /// Queues the messages that are due, and those of channels that always have one.
+    /// Queues the messages that are due, and messages of saturating channels.
     fn send_due(&mut self, context: &Context<'_>, id: FlowId) {
         let now = context.now;
         let state = &mut self.flows[id.index()];
@@ -76,7 +76,7 @@ impl Ends {
         self.fill_channels(context, id);
     }
 
-    /// Queues messages of channels that always have one, as far as there is room.
+    /// Queues messages of saturating channels while there is room.
     fn fill_channels(&mut self, context: &Context<'_>, id: FlowId) {
         let now = context.now;
         let Some(messages) = &mut self.flows[id.index()].messages else { return };
@@ -97,14 +97,14 @@ impl Ends {
         }
     }
 
-    /// Room has come free in the byte stream of a flow.
+    /// Handles free room in the byte stream of a flow.
     pub(super) fn refill_messages(&mut self, context: &Context<'_>, id: FlowId) {
         if self.flows[id.index()].running {
             self.fill_channels(context, id);
         }
     }
 
-    /// Reads what has arrived in channels, or fills them.
+    /// Reads the deliveries of channels, or fills channels that have room.
     pub(super) fn use_channels(&mut self, context: &mut Context<'_>, end: EndId) {
         let id = end.flow();
         if end.is_sender() {

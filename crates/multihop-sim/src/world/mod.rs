@@ -1,8 +1,8 @@
 //! A network in virtual time: all state of one run, and the event loop.
 //!
-//! The parts own their state: [`Air`] (stations of one radio and frames in flight), [`Ip`] (routing, forwarding, address resolution)
-//! and [`Ends`] (transports and applications). Every call of a part gets the shared [`Context`]. A part requests an
-//! [`Action`] from the others; the loop hands it over.
+//! The parts own their state: [`Air`] (stations of one radio and frames in flight), [`Ip`] (routing,
+//! forwarding, address resolution) and [`Ends`] (transports and applications). Every call of a part gets the
+//! shared [`Context`]. A part requests an [`Action`] from other parts; the loop passes it on.
 
 mod action;
 mod agenda;
@@ -70,7 +70,7 @@ pub(crate) struct World<'a> {
     ends: Ends,
     /// Nodes of files to everybody, if the scenario has any.
     spread: Option<Box<Spread>>,
-    /// When the warm-up ended.
+    /// Instant at which the warm-up ended.
     measured_from: Instant,
     /// Batteries and sleeping radios.
     power: Power,
@@ -163,8 +163,8 @@ impl<'a> World<'a> {
         self.context.now = end;
     }
 
-    /// Handles the event at `key`; `passing` is the first one of the frames that are passing stations.
-    // Called in one place; as a function of its own it costs 3% of all instructions on a chain.
+    /// Handles the event at `key`; `passing` is the first event of the frames that are arriving at stations.
+    // Called in one place. Without inlining, this function costs 3% of all instructions on a chain.
     #[inline(always)]
     fn handle(&mut self, key: Key, passing: Key) {
         let context = &mut self.context;
@@ -195,7 +195,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Moves a frame of the radio at the front on; where it pauses, the other parts act.
+    /// Advances a frame of the radio at the front; when it pauses, the other parts act.
     #[inline]
     fn advance_flight(&mut self, flight: FlightId) {
         let mut resumes = false;
@@ -225,7 +225,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Hands an action to the part that applies it.
+    /// Passes an action to the part that applies it.
     fn apply(&mut self, action: Action) {
         let Self { context, airs, ip, ends, .. } = self;
         match action {
@@ -258,7 +258,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Hands packets that arrive at a node's IP or MAC to it.
+    /// Passes packets that arrive at a node's IP or MAC to that layer.
     fn handle_passages(&mut self, key: Key) {
         if self.context.is_large
             && let Some(node) = self.context.agenda.passage_ahead(PASSAGES_AHEAD)
@@ -301,7 +301,7 @@ impl<'a> World<'a> {
     }
 
     fn record_row(&mut self) {
-        // A result must not depend on what is recorded.
+        // A recorded series must not change the result.
         self.context.events -= 1;
         for node in (0..self.node_count()).map(NodeId) {
             let len = self.airs.iter().map(|air| air.queue_len(node)).sum();
@@ -328,7 +328,8 @@ impl<'a> World<'a> {
     }
 }
 
-/// How many passages ahead routing agents are prefetched. All receivers of a broadcast get it within microseconds.
+/// Number of transfers between IP and MAC by which the prefetch of routing agents is ahead. All receivers of
+/// a broadcast receive it within microseconds.
 const PASSAGES_AHEAD: usize = 4;
 
 fn count(n: usize) -> u32 {

@@ -37,7 +37,7 @@ impl Ends {
         context.packets.release(packet);
     }
 
-    /// Notifies the end that sent a segment of its loss by a link failure.
+    /// Notifies the end that sent a segment of the loss of this segment by a link failure.
     pub(super) fn notify_link_failed(&mut self, context: &mut Context<'_>, ip: &mut Ip, lost: &Packet) {
         let Some(flow) = lost.flow() else { return };
         let is_data = lost.source == context.scenario.flows[flow.index()].from;
@@ -50,7 +50,8 @@ impl Ends {
         self.end(EndId::sender(flow)).wants_notices()
     }
 
-    /// Delivers a routing agent's notice to its node's connections with `peer`, or to the one whose segment was lost.
+    /// Delivers a routing agent's notice to its node's connections with `peer`, or to the connection whose
+    /// segment was lost.
     pub(super) fn notify(&self, context: &mut Context<'_>, node: NodeId, peer: NodeId, notice: Notice) {
         for end in self.peers.ends(node, context.scenario.in_mesh(peer)) {
             let flow = end.flow();
@@ -71,7 +72,8 @@ impl Ends {
         self.drain(context, ip, end);
     }
 
-    /// Announces the length of a flow's path to both ends if it is known from the start, because routes are fixed.
+    /// Announces the length of a flow's path to both ends if routes are fixed and the length is known from
+    /// the start.
     pub(super) fn announce_known_path(&self, context: &mut Context<'_>, ip: &mut Ip, id: FlowId) {
         let flow = &context.scenario.flows[id.index()];
         let [from, to] = [flow.from, flow.to].map(|end| context.scenario.in_mesh(end));

@@ -70,7 +70,7 @@ impl World<'_> {
         (result, self.context.observer)
     }
 
-    /// The results of all radios, each with the number of its radio if there are several.
+    /// Results of all radios, with the number of the radio if there are several.
     fn by_radio<T>(
         &self,
         results: impl Fn(&Air) -> Vec<T>,
@@ -109,13 +109,14 @@ impl World<'_> {
         airs.iter().for_each(|air| air.end_packets(context));
     }
 
-    /// Whether a flow is part of the result: it has begun, or does not depend on the end of an earlier flow.
+    /// Whether a flow is part of the result: it has begun, or it does not depend on the end of an earlier
+    /// flow.
     fn is_shown(&self, id: FlowId) -> bool {
         let begun = self.ends.flows[id.index()].stats.began.is_some();
         begun || self.context.scenario.flows[id.index()].begins_by_itself()
     }
 
-    /// `paths`: the flow's time by hops of its shortest path, if known.
+    /// Result of a flow. `paths` is the flow's time by hops of its shortest path, if known.
     fn flow_result(&self, id: FlowId, paths: Option<&TimeByHops>) -> FlowResult {
         let flow = &self.context.scenario.flows[id.index()];
         let state = &self.ends.flows[id.index()];
@@ -163,7 +164,7 @@ impl World<'_> {
         }
     }
 
-    /// Counters that the transport of a flow declares, less the counts `before`.
+    /// Counters that the transport of a flow declares, minus the counters `before`.
     fn declared_since(&self, id: FlowId, before: &[u64]) -> BTreeMap<String, u64> {
         let before = before.iter().copied().chain(iter::repeat(0));
         let counted = self.ends.declared_counters(id).zip(before);
@@ -233,7 +234,7 @@ impl World<'_> {
         }
     }
 
-    /// Totals over all flows; data that a relay forwards counts only at its last flow.
+    /// Totals over all flows; of the flows of a relay only the last one counts delivered data.
     fn totals(&self, flows: &[FlowResult]) -> Totals {
         let ended = || flows.iter().filter(|f| self.ends.flows[f.id as usize].ends_here());
         let delivered: u64 = flows.iter().map(|f| f.segments_delivered).sum();
@@ -248,11 +249,11 @@ impl World<'_> {
             jitter.merge(estimates);
         }
         Totals {
-            // Zero, and not minus zero, without flows.
+            // The sum without flows is plus zero, not minus zero.
             goodput_kbps: 0.0 + ended().map(|f| f.goodput_kbps).sum::<f64>(),
             jain: jain(ended().map(|f| f.goodput_kbps)),
             jain_instant: self.ends.windows.clone().mean(self.context.now),
-            // The mean of the flows' indices, weighted by segments delivered, is the ratio of the sums.
+            // The mean of the flows' indices, weighted by delivered segments, is the ratio of the sums.
             retransmission_index: (delivered > 0).then(|| retransmitted as f64 / delivered as f64),
             delivery_ratio: ratio(delivered, sent.saturating_sub(retransmitted)),
             delay_ms: delay.summary_ms(),

@@ -39,7 +39,7 @@ impl Air {
         settled_first && !is_watched && !context.observer.writes()
     }
 
-    /// A free entry for a frame that departs.
+    /// Returns a free entry for a departing frame.
     #[inline]
     pub(super) fn free_flight(&mut self, context: &mut Context<'_>, transmission: Transmission) -> FlightId {
         match self.flights.idle.pop() {
@@ -100,7 +100,7 @@ impl Air {
         self.flights.passes(key, id);
     }
 
-    /// The station of another radio begins to transmit at a node.
+    /// Handles a station of another radio that begins to transmit at a node.
     pub(super) fn disturb(
         &mut self,
         context: &mut Context<'_>,
@@ -109,7 +109,8 @@ impl Air {
         leakage: &mut Leakage,
     ) {
         let node = from.node;
-        // Nothing of it is read: neither its contents nor its rate, which this physical layer may not have.
+        // Only the signal matters: neither its contents nor its rate, which this physical layer may lack, are
+        // read.
         let (body, rate) = (PacketHandle::NONE, RateIndex(0));
         let frame = Frame { kind: FrameKind::Data, to: BROADCAST, body, rate, ..sent.frame };
         let transmission = Transmission { frame, airtime: sent.airtime };
@@ -136,9 +137,10 @@ impl Air {
         self.flights.all[id.index()] = Some(flight);
     }
 
-    /// Moves the first or last bit of a frame to the next station, and to those after it until another event must come
-    /// first. Returns whether the frame pauses for other parts to act on an event at a station; it `resumes` afterwards.
-    /// `elsewhere` is the next event of the frames of other radios, if there are any.
+    /// Moves the first or last bit of a frame to the next station, and to those after it until another event
+    /// must come first. Returns whether the frame pauses, so that other parts can act on an event at a
+    /// station; `resumes` is set in the call after a pause. `elsewhere` is the next event of other radios'
+    /// frames.
     #[inline]
     pub(super) fn advance_flight(
         &mut self,
@@ -171,7 +173,7 @@ impl Air {
         matches!(progress, Progress::Pauses)
     }
 
-    /// The next event of the passing frames that may share a hearer with this one.
+    /// Key of the next event among frames in flight that may share a hearer with this frame.
     #[inline]
     fn first_pass_near(&self, flight: &Flight) -> Key {
         let Flights { all, passing, .. } = &self.flights;
@@ -198,7 +200,7 @@ impl Air {
             }
             flight.next = 0;
             flight.ending = true;
-            // By then all other frames have passed, even distant ones.
+            // All other frames have passed by then, even distant ones.
             let all_are_near = self.flights.first() == others.near;
             if !all_are_near || !others.let_pass(context, flight.at(), || flight.key()) {
                 return Progress::Waits;
@@ -249,7 +251,7 @@ impl Air {
         }
     }
 
-    /// Removes a frame from the table after its last bit has passed the last station.
+    /// Removes a frame from the table after its last bit has reached the last station.
     fn land(&mut self, context: &mut Context<'_>, id: FlightId, flight: &Flight) {
         if flight.transmission.frame.body != PacketHandle::NONE {
             context.packets.release(flight.transmission.frame.body);
@@ -262,7 +264,7 @@ impl Air {
 }
 
 impl Airs {
-    /// The transmission of a radio that has just begun reaches the stations of other radios.
+    /// Passes a transmission that has just begun on a radio to the stations of other radios.
     pub(super) fn leak(&mut self, context: &mut Context<'_>, from: Interface) {
         let mut leaks = std::mem::take(&mut self[from].leaks);
         if let Some((node, transmission)) = leaks.begun.take() {
@@ -277,20 +279,20 @@ impl Airs {
 
 /// The state of a frame after an advance.
 enum Progress {
-    /// The first bit of the frame has passed all stations; the last one has not begun.
+    /// The first bit of the frame has reached all stations; the last bit has not been transmitted yet.
     Waits,
-    /// The first or the last bit of the frame is passing the stations.
+    /// The first or the last bit of the frame is reaching stations.
     Passes,
-    /// The frame continues after other parts have acted.
+    /// The frame pauses until other parts have acted.
     Pauses,
     IsOver,
 }
 
-/// The next events other than those of the frame that is being advanced.
+/// The next events besides those of the frame that is being advanced.
 struct Others {
-    /// The next event of other passing frames.
+    /// Key of the next event of other frames in flight.
     near: Key,
-    /// Instant of the next event of other passing frames, at the latest the end of the run.
+    /// Instant of the next event of other frames in flight, or of the end of the run if that is earlier.
     until: Instant,
 }
 
@@ -305,7 +307,7 @@ impl Others {
         at >= context.horizon || self.near.min(context.agenda.next()) < key
     }
 
-    /// Whether the event at `at` with this key precedes all others; if so, it is counted as the next event.
+    /// Whether the event at `at` with this key precedes all other events; if so, counts it as the next event.
     #[inline]
     fn let_pass(&self, context: &mut Context<'_>, at: Instant, key: impl Fn() -> Key) -> bool {
         if at >= self.until.min(context.agenda.next_at()) && self.are_first(context, at, key()) {

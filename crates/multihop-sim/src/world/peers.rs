@@ -1,4 +1,4 @@
-//! Connections by node and peer.
+//! Index of connections by node and peer.
 
 use multihop_core::{FlowId, NodeId};
 use multihop_scenario::Scenario;
@@ -21,7 +21,7 @@ impl Peers {
         Self(ends)
     }
 
-    /// Ends at a node whose other end is at `peer`, a node of the mesh, in the order of flows.
+    /// Ends at `node` whose other end is at `peer`, a node of the mesh, in the order of flows.
     pub(super) fn ends(&self, node: NodeId, peer: NodeId) -> impl Iterator<Item = EndId> {
         let first = self.0.partition_point(|&(at, with, _)| (at, with) < (node, peer));
         let ends = self.0[first..].iter().take_while(move |&&(at, with, _)| (at, with) == (node, peer));

@@ -1,4 +1,4 @@
-//! Sleeping radios, the time of each radio in each state, and batteries.
+//! Sleeping radios, the time that each radio spends in each state, and batteries.
 
 use std::collections::VecDeque;
 
@@ -11,11 +11,10 @@ use super::air::Air;
 use crate::engine::Rank;
 use multihop_scenario::{Scenario, Sleep};
 
-/// Energy that the radios of all nodes have spent, and which of them sleep. Empty if no radio sleeps and no battery
-/// runs empty.
+/// Energy spent by all radios, and the sleeping radios. Empty if no radio sleeps and no battery is limited.
 pub(super) struct Power {
     nodes: Vec<Radio>,
-    /// When radios fall asleep and wake, in order of time.
+    /// Instants at which radios fall asleep and wake, in order of time.
     switches: VecDeque<Switch>,
     has_batteries: bool,
 }
@@ -26,11 +25,12 @@ struct Radio {
     /// Number of sleep intervals that the radio is in now.
     sleeps: u32,
     asleep_since: Instant,
-    /// Time asleep since measuring began, without the current sleep.
+    /// Time asleep since the measurement began, without the current sleep.
     slept: Duration,
     /// Energy consumed before the measurement began, J.
     spent_before: f64,
-    /// Instant at which the battery of the radio's node was empty, and the radio's time in each state until then.
+    /// Instant at which the battery of the radio's node became empty, and the radio's time in each state
+    /// until then.
     empty: Option<(Instant, Times)>,
 }
 
@@ -56,14 +56,14 @@ impl Power {
         self.has_batteries
     }
 
-    /// When the battery of a node was empty.
+    /// Instant at which the battery of a node became empty.
     pub(super) fn empty_at(&self, node: NodeId) -> Option<Instant> {
         self.nodes.get(node.index())?.empty.map(|(at, _)| at)
     }
 }
 
 impl Radio {
-    /// Time asleep since measuring began, with the current sleep.
+    /// Time asleep since the measurement began, including the current sleep.
     fn slept_until(&self, now: Instant) -> Duration {
         self.slept + if self.sleeps > 0 { now - self.asleep_since } else { Duration::ZERO }
     }
@@ -85,7 +85,7 @@ impl World<'_> {
         }
     }
 
-    /// Radios fall asleep or wake.
+    /// Lets radios fall asleep or wake.
     pub(super) fn handle_sleep(&mut self) {
         let now = self.context.now;
         while let Some(switch) = self.power.switches.pop_front_if(|switch| switch.at <= now) {
@@ -121,7 +121,8 @@ impl World<'_> {
         }
     }
 
-    /// Silences the radios of a node, or ends that. It counts as sleep, in addition to the sleep of the scenario.
+    /// Silences the radios of a node, or ends the silence. It counts as sleep, in addition to the scenario's
+    /// sleep.
     pub(super) fn set_frozen(&mut self, node: NodeId, falls_asleep: bool) {
         if self.power.nodes.is_empty() {
             self.power.nodes = vec![Radio::default(); self.node_count() as usize];
@@ -129,7 +130,7 @@ impl World<'_> {
         self.switch(Switch { at: self.context.now, node, falls_asleep });
     }
 
-    /// How long the radios of a node have been in each state since measuring began, added up.
+    /// Time that the radios of a node have spent in each state since the measurement began, added up.
     pub(super) fn times(&self, node: NodeId) -> Times {
         if let Some((_, times)) = self.power.nodes.get(node.index()).and_then(|radio| radio.empty) {
             return times;
@@ -145,7 +146,7 @@ impl World<'_> {
         sum
     }
 
-    /// How long one radio of a node has been in each state since measuring began.
+    /// Time that one radio of a node has spent in each state since the measurement began.
     fn times_of(&self, air: &Air, node: NodeId) -> Times {
         let (now, station) = (self.context.now, &air.stations[node.index()]);
         let radio = self.power.nodes.get(node.index());
@@ -155,8 +156,9 @@ impl World<'_> {
         Times::within(now - self.measured_from, transmitting, station.receiving_until(now), asleep)
     }
 
-    /// How long one radio of a node has been in each state since measuring began. A station that transmits while signals of
-    /// others occupy its receiver only transmits, and a station whose battery is empty sleeps.
+    /// Time that one radio of a node has spent in each state since the measurement began. Transmission while
+    /// signals of others occupy the receiver counts as transmission only. A station whose battery is empty
+    /// counts as asleep.
     pub(super) fn times_without_overlap(&self, air: &Air, node: NodeId) -> Times {
         let (now, station) = (self.context.now, &air.stations[node.index()]);
         let radio = self.power.nodes.get(node.index());
@@ -189,8 +191,8 @@ impl World<'_> {
         }
     }
 
-    /// Silences the node if its battery is empty. Otherwise schedules the next check for the instant at which the battery
-    /// would be empty if the node's radios stayed in the state that takes most.
+    /// Silences the node if its battery is empty. Otherwise schedules the next check for the instant at which
+    /// the battery would be empty if the node's radios used the highest power.
     pub(super) fn check_battery(&mut self, node: NodeId) {
         let scenario = self.context.scenario;
         let Some(energy) = &scenario.energy else { return };

@@ -1,4 +1,4 @@
-//! Queues of CoDel and FQ-CoDel in front of the stations' MACs, one for each access category.
+//! CoDel and FQ-CoDel queues in front of the stations' MACs, one for each access category.
 
 use multihop_core::{DropReason, NodeId};
 use multihop_radio::frame::{Category, Outgoing};
@@ -9,9 +9,9 @@ use super::context::Context;
 use super::fq_codel::{Decision, FqCodel};
 use super::mac_stats::MacStats;
 
-/// The queues of all stations; none under drop-tail, where packets wait in the MACs.
+/// The queues of all stations; empty under drop-tail, where packets wait in the MACs.
 pub(super) struct Queues {
-    /// Station by station, and for each one by category.
+    /// Queues sorted by station, then by access category.
     all: Vec<FqCodel>,
     categories: &'static [Category],
 }
@@ -35,7 +35,7 @@ impl Queues {
         self.all.get_mut(first..first + self.categories.len()).unwrap_or_default()
     }
 
-    /// The queue of a station's packets of a category; `None` if they wait in the MAC.
+    /// Queue of a station and access category; `None` if packets wait in the MAC.
     pub(super) fn get(&self, node: NodeId, category: Category) -> Option<&FqCodel> {
         self.of(node).get(self.place(category))
     }
@@ -56,7 +56,7 @@ impl Queues {
         !self.all.is_empty()
     }
 
-    /// Gives a station's MAC the packets that it may need next.
+    /// Passes the packets that a station's MAC may need next to the MAC.
     pub(super) fn refill(
         &mut self,
         context: &mut Context<'_>,
@@ -81,7 +81,7 @@ impl Queues {
     }
 }
 
-/// The next packet that is not dropped; `dropped` is called for each one before it.
+/// The next packet to serve; calls `dropped` for each packet dropped before it.
 fn next(
     context: &mut Context<'_>,
     node: NodeId,

@@ -15,13 +15,13 @@ use crate::packet::Body;
 use crate::real::{EthernetFrame, RealPacket, Trouble};
 
 impl World<'_> {
-    /// Handles overlapping frames in the order of time, so that exits do not depend on the lengths of the calls of
-    /// [`run_until`](World::run_until).
+    /// Makes overlapping frames be handled in order of time, so that exits do not depend on the lengths of
+    /// calls of [`run_until`](World::run_until).
     pub(crate) fn keep_order(&mut self) {
         self.airs.iter_mut().for_each(|air| air.reorders = false);
     }
 
-    /// When the next event is due.
+    /// Instant of the next event.
     pub(crate) fn next_event(&self) -> Option<Instant> {
         let at = self.airs.first_passing().at().min(self.context.agenda.next_at());
         (at != Instant::FAR_FUTURE).then_some(at)
@@ -52,14 +52,14 @@ impl World<'_> {
         self.act();
     }
 
-    /// An Ethernet frame of the kernel at `node` enters now, over this interface.
+    /// Lets an Ethernet frame of the kernel at `node` enter now over this interface.
     pub(crate) fn enter_ethernet(&mut self, node: NodeId, interface: Interface, frame: EthernetFrame) {
         let context = &mut self.context;
         let neighbour = frame.destination().and_then(|to| on_link(context, interface, to));
         let handle = context.packet(node, neighbour.unwrap_or(node), Body::Ethernet(frame));
         context.note_sent(node, handle);
         match neighbour {
-            // The kernel has resolved the address itself.
+            // The frame has the address, because the kernel has resolved it.
             Some(next_hop) => {
                 let next_hop = Neighbour { interface, node: next_hop };
                 context.pass(node, handle, Direction::Down { next_hop });
@@ -79,11 +79,11 @@ impl World<'_> {
             return self.airs[interface].room(node) > on_the_way;
         }
         let on_the_way = self.context.agenda.packets_down(node, |_| true);
-        // The next packet may take any radio.
+        // The next packet may use any radio.
         self.airs.of(self.context.scenario, node).all(|air| air.room(node) > on_the_way)
     }
 
-    /// The next packet that has left.
+    /// The next packet that has left the network.
     pub(crate) fn poll_exit(&mut self) -> Option<Exit> {
         self.context.exits.pop_front()
     }
@@ -137,7 +137,7 @@ impl Ip {
         }
     }
 
-    /// Sends an ICMP error about a packet to the program that it came from.
+    /// Sends an ICMP error about a packet to the program that sent the packet.
     pub(super) fn send_error(
         &mut self,
         context: &mut Context<'_>,
@@ -160,13 +160,14 @@ impl Ip {
 }
 
 impl Context<'_> {
-    /// A station receives an Ethernet frame for itself or for all over an interface.
+    /// Handles an Ethernet frame, addressed to this node or broadcast, that a station received over an
+    /// interface.
     pub(super) fn receive_ethernet(&mut self, node: NodeId, interface: Interface, handle: PacketHandle) {
         self.observer.received(self.now, node, self.packets.get(handle), 1);
         self.leave(node, interface, handle);
     }
 
-    /// Hands the packet of one holder to the program at an interface: it leaves the simulated network.
+    /// Passes a packet of one holder to the program at an interface: the packet leaves the simulated network.
     fn leave(&mut self, node: NodeId, interface: Interface, handle: PacketHandle) {
         let packet = self.packets.get(handle);
         let bytes = match &packet.body {
@@ -179,10 +180,11 @@ impl Context<'_> {
     }
 }
 
-/// The only interface of programs at a node without TAP interfaces.
+/// The only interface for programs at a node without TAP interfaces.
 const FIRST: Interface = Interface(0);
 
-/// The node with this [number](InterfaceAddresses::number) on the link of an interface; all neighbours for the broadcast address.
+/// The node with this [number](InterfaceAddresses::number) on the link of an interface, or all neighbours for
+/// the broadcast address.
 fn on_link(context: &Context<'_>, interface: Interface, number: NodeId) -> Option<NodeId> {
     if number == BROADCAST {
         return Some(BROADCAST);
@@ -193,7 +195,8 @@ fn on_link(context: &Context<'_>, interface: Interface, number: NodeId) -> Optio
     (to.interface == interface && has_radio).then_some(to.node)
 }
 
-/// Destination of a packet of `node`: a node or host, or every neighbour ([`BROADCAST`]); None if there is no such destination.
+/// Destination of a packet of `node`: a node, a host, or all neighbours ([`BROADCAST`]); `None` if there is
+/// no such destination.
 pub(super) fn destination(context: &Context<'_>, node: NodeId, packet: &RealPacket) -> Option<NodeId> {
     let stations = context.scenario.topology.nodes() + context.scenario.hosts.len();
     let address = packet.destination();

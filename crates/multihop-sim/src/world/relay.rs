@@ -2,15 +2,15 @@
 
 use multihop_core::FlowId;
 
-/// A relay between the receiver of one flow and the sender of the next.
+/// An application between the receiver of one flow and the sender of the next flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relay {
-    /// Flow that takes the relayed bytes to the next part of the path.
+    /// Flow that transports the relayed bytes over the next part of the path.
     pub(super) onto: FlowId,
     buffer: u64,
-    /// Bytes taken from the receiver and not yet acknowledged to the sender.
+    /// Number of bytes taken from the receiver that the next flow has not acknowledged.
     pub(super) held: u64,
-    /// Bytes waiting at the receiver.
+    /// Number of bytes waiting at the receiver.
     pub(super) waiting: u64,
     /// Whether no more data will arrive.
     pub(super) ended: bool,

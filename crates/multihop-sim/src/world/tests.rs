@@ -1,4 +1,4 @@
-//! Tests of whole networks that need access to internal state.
+//! Tests of whole networks that need access to private state.
 
 use multihop_core::{Duration, FlowId};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::results::RunResult;
 use multihop_scenario::Source;
 
-/// Five times as wide as a signal reaches.
+/// Scenario in an area five times as wide as the range of a signal.
 const WIDE: &str = "duration = 4.0\nseed = 7\n\
     topology = { kind = \"random\", nodes = 300, area = [2750.0, 2750.0], connected = false }\n\
     mobility = { kind = \"random-waypoint\", speed = [1.0, 20.0] }\n\

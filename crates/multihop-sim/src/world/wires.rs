@@ -1,7 +1,5 @@
-//! Wires: links from gateways to hosts, which have no radio.
-//!
-//! In the mesh, a packet to or from a host has the address of its gateway, so that routing protocols need not know of
-//! hosts.
+//! Wires: links from gateways to hosts, which have no radio. In the mesh, a packet to or from a host has the
+//! address of its gateway, so that routing protocols ignore hosts.
 
 use std::collections::VecDeque;
 
@@ -18,10 +16,10 @@ use multihop_scenario::{Host, Scenario};
 /// All wires of a network.
 #[derive(Debug)]
 pub(super) struct Wires {
-    /// Directions of wires: for each host the one towards it, then the one from it.
+    /// Directions of wires: for each host the direction towards it, then the direction from it.
     ways: Vec<Way>,
-    /// Directions of wires with their rate, two for each host with a wire of its own. Those of other hosts are not
-    /// used.
+    /// Transmission lines with a rate, two for each host with a separate wire. Lines of other hosts are
+    /// unused.
     lines: Vec<Line>,
 }
 
@@ -32,11 +30,11 @@ struct Way {
     /// Node or host at the receiving end of this direction.
     far: NodeId,
     near: NodeId,
-    /// The direction of the wire, by its place among the lines.
+    /// Index of the transmission line that this direction uses.
     line: usize,
     /// Packets on the wire, in order of arrival.
     packets: VecDeque<OnWire>,
-    /// Chance that a packet is lost in this direction.
+    /// Probability that a packet is lost in this direction.
     loss: f64,
     /// Draws which packets are lost.
     rng: Rng,
@@ -45,9 +43,9 @@ struct Way {
 /// One direction of a wire, which hosts may share.
 #[derive(Debug)]
 struct Line {
-    /// Instant at which all packets so far have been transmitted.
+    /// Instant at which all queued packets will have been transmitted.
     free_at: Instant,
-    /// Start of the transmission of each packet that waits, and of packets that waited until recently.
+    /// Start of the transmission of each packet that waits or waited until recently.
     begins: VecDeque<Instant>,
 }
 
@@ -91,19 +89,20 @@ impl Wires {
         self.ways.len()
     }
 
-    /// Sends a packet over the wire from `node` to its destination, if there is one; true if it was sent.
+    /// Sends a packet over the wire from `node` to its destination, if there is one; returns whether it was
+    /// sent.
     pub(super) fn send(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) -> bool {
         if self.ways.is_empty() {
             return false;
         }
-        // A host has only one link, for all destinations.
+        // A host has a single link, for all destinations.
         let (destination, is_host) =
             (context.packets.get(packet).destination, context.scenario.is_host(node));
         let takes = |way: &Way| way.near == node && (way.far == destination || is_host);
         let Some(place) = self.ways.iter().position(takes) else { return false };
         let going = context.packets.get_mut(packet);
         going.route = None;
-        // A second IP header is only used in the mesh.
+        // The second IP header exists only in the mesh.
         let bytes = going.bytes() - going.ip_extra;
         let way = &mut self.ways[place];
         if !way.send(&mut self.lines[way.line], context.now, packet, bytes) {
@@ -165,7 +164,7 @@ impl Way {
 }
 
 impl Line {
-    /// Queues a packet; returns the instant at which it has been transmitted.
+    /// Queues a packet; returns the instant at which its transmission ends.
     fn transmit(&mut self, now: Instant, time: Duration) -> Instant {
         while self.begins.pop_front_if(|begins| *begins <= now).is_some() {}
         let begins = self.free_at.max(now);

@@ -1,20 +1,20 @@
-//! Age of information: how old the newest message is that the receiver has.
+//! Age of information: the age of the newest message at the receiver.
 
 use multihop_core::Instant;
 
-/// Time for which the newest message had each age, since the first one arrived.
+/// Duration for which the newest message had each age, since the first arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Age {
-    /// Instants at which the newest message was sent, and up to which its age is counted.
+    /// Sending time of the newest message, and the instant up to which its age has been counted.
     newest: Option<(Instant, Instant)>,
     /// Integral of the age over time, s².
     integral: f64,
-    /// Time by age, s: each place is `STEP` times as old as the one before it.
+    /// Time in s spent at each age; each entry's age is `STEP` times that of the previous entry.
     times: Vec<f64>,
 }
 
 impl Age {
-    /// A message that left at `sent` has arrived; an older one than the newest changes nothing.
+    /// Records the arrival of a message sent at `sent`. A message older than the newest one changes nothing.
     pub(super) fn arrived(&mut self, now: Instant, sent: Instant) {
         if self.newest.is_some_and(|(newest, _)| newest >= sent) {
             return;
@@ -39,7 +39,7 @@ impl Age {
         }
     }
 
-    /// Restarts the measurement: the newest message stays known.
+    /// Restarts the measurement, but keeps the newest message.
     pub(super) fn restart(&mut self, now: Instant) {
         let newest = self.newest.map(|(sent, _)| (sent, now));
         *self = Self { newest, ..Self::default() };
@@ -63,11 +63,11 @@ impl Age {
     }
 }
 
-/// Place of an age in seconds.
+/// Index in `times` of an age in seconds.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ages are below 2^64 ns")]
 fn place(age: f64) -> usize {
     let mut place = (libm::log(age.max(YOUNGEST) / YOUNGEST) / libm::log(STEP)) as usize;
-    // Logarithms are not exact at the bounds.
+    // The logarithm may round to the wrong side of a bound.
     while place > 0 && bound(place) > age {
         place -= 1;
     }
@@ -82,7 +82,7 @@ fn bound(place: usize) -> f64 {
     YOUNGEST * libm::pow(STEP, place as f64)
 }
 
-/// Age below which all ages are alike, s.
+/// Smallest distinguished age, s.
 const YOUNGEST: f64 = 1e-4;
 /// Ratio of the bounds of a place.
 const STEP: f64 = 1.02;

@@ -1,4 +1,5 @@
-//! Static routes over several radios: least airtime, where consecutive hops on overlapping channels cost more.
+//! Static routes over several radios with the least airtime. Consecutive hops on overlapping channels cost
+//! more.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,9 +16,8 @@ use crate::world::ids::Neighbour;
 
 /// Routes of least cost; configured next hops take precedence.
 ///
-/// A hop costs the airtime of a data frame of [`PACKET`] bytes on its radio. It costs twice as much if the next hop of the
-/// receiver is on an overlapping channel: the two transmissions then follow each other, and on separate channels they
-/// overlap in time.
+/// A hop costs the airtime of a data frame of [`PACKET`] bytes on its radio. It costs twice as much if the
+/// receiver forwards on an overlapping channel, because the two transmissions then cannot be simultaneous.
 pub(in crate::world) struct DiverseRoutes {
     by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
     /// Neighbours from which each node receives, with the airtime of a frame.
@@ -28,7 +28,7 @@ pub(in crate::world) struct DiverseRoutes {
     towards: Vec<Option<Box<[Option<Neighbour>]>>>,
 }
 
-/// The best known way from a node to the destination; ordered by preference.
+/// The best known path from a node to the destination; ordered by preference.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
 struct Path {
     cost: Duration,
@@ -37,7 +37,7 @@ struct Path {
 }
 
 impl DiverseRoutes {
-    /// The routes between nodes at these places.
+    /// Creates the routes between nodes at these positions.
     pub(super) fn new(
         scenario: &Scenario,
         places: &[Point],
@@ -60,7 +60,7 @@ impl DiverseRoutes {
         super::hops(from, to, self.into.len(), |node| self.next_hop(node, to).map(|next| next.node))
     }
 
-    /// The next hop of `node` to `destination`.
+    /// The next hop of `node` on the route to `destination`.
     pub(in crate::world) fn next_hop(&mut self, node: NodeId, destination: NodeId) -> Option<Neighbour> {
         if !self.by_hand.is_empty()
             && let Some(&via) = self.by_hand.get(&(node, destination))
@@ -74,7 +74,8 @@ impl DiverseRoutes {
         self.towards[destination.index()].as_ref()?.get(node.index()).copied()?
     }
 
-    /// A neighbour over the interface with the least airtime; over the first one if it is out of range.
+    /// A neighbour over the interface with the least airtime; over the first interface if the neighbour is
+    /// out of range.
     pub(in crate::world) fn neighbour(&self, node: NodeId, neighbour: NodeId) -> Neighbour {
         let links = self.into.get(neighbour.index()).into_iter().flatten();
         let least = links.filter(|(from, _)| from.node == node).min_by_key(|(from, time)| (*time, *from));
@@ -82,8 +83,9 @@ impl DiverseRoutes {
         Neighbour { interface, node: neighbour }
     }
 
-    /// The next hop of each node to the destination, by a search of least costs from there. A node's next hop is decided
-    /// before those of the nodes that use it, so that these know its radio.
+    /// The next hop of each node to the destination, by a search for least costs from the destination. A
+    /// node's next hop is decided before those of the nodes that use it, because their costs depend on its
+    /// radio.
     fn search(&self, destination: NodeId) -> Box<[Option<Neighbour>]> {
         let mut best: Vec<Option<Path>> = vec![None; self.into.len()];
         let mut decided = vec![false; self.into.len()];
@@ -110,7 +112,8 @@ impl DiverseRoutes {
     }
 }
 
-/// Adds the links of one radio: those that carry data at the scenario's rate, or at any rate under rate control.
+/// Adds the links of one radio: those that work at the scenario's data rate, or at any rate under rate
+/// control.
 fn add_links(
     radio: &Radio,
     interface: Interface,
@@ -137,5 +140,5 @@ fn add_links(
 
 /// Bytes of the frame whose airtime is the cost of a hop.
 const PACKET: u32 = 1500;
-/// Channels whose attenuation is larger count as separate, dB.
+/// Attenuation in dB above which channels count as separate.
 const SEPARATE_DB: f64 = 20.0;

@@ -1,4 +1,4 @@
-//! Static routes: next hops set by hand, else shortest paths over a list of graphs.
+//! Static routes: configured next hops, else shortest paths over a list of graphs.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ pub(in crate::world) struct FixedRoutes {
     graphs: Vec<Graph>,
 }
 
-/// Links, and the routes over them that were needed so far.
+/// Links, and the routes over them that have been needed so far.
 struct Graph {
     neighbours: Neighbours,
-    /// Next hops of the nodes around each destination needed so far.
+    /// For each destination needed so far, the next hops of the nodes around it.
     towards: Vec<Option<Around>>,
     /// Position of each node in the current search, or [`NOWHERE`]. Between searches all are [`NOWHERE`].
     found: Vec<u32>,
@@ -30,8 +30,8 @@ impl FixedRoutes {
         Self { by_hand, nodes: 0, graphs: Vec::new() }
     }
 
-    /// Adds links of at most `range` metres for which `reaches(from, to, metres)` holds. They are used by nodes without a
-    /// route over the links added before.
+    /// Adds links of at most `range` metres for which `reaches(from, to, metres)` holds. Only nodes without a
+    /// route over earlier links use them.
     pub(super) fn add_links(
         &mut self,
         range: f64,
@@ -52,14 +52,15 @@ impl FixedRoutes {
         super::hops(from, to, self.nodes, |node| self.next_hop(node, to))
     }
 
-    /// The next hop of `node` to `destination`.
+    /// The next hop of `node` on the route to `destination`.
     pub(in crate::world) fn next_hop(&mut self, node: NodeId, destination: NodeId) -> Option<NodeId> {
         if !self.by_hand.is_empty()
             && let Some(&via) = self.by_hand.get(&(node, destination))
         {
             return Some(via);
         }
-        // A neighbour with a route over earlier links follows these to the end, so that there are no loops.
+        // A neighbour with a route over earlier links uses only these up to the destination, so that no loop
+        // arises.
         self.graphs.iter_mut().find_map(|graph| graph.next_hop(node, destination))
     }
 }
@@ -74,11 +75,11 @@ impl Graph {
     }
 }
 
-/// The next hops towards a destination, as far as they have been needed: memory for all nodes and destinations would grow
-/// by the square.
+/// The next hops towards a destination, as far as they have been needed. A table of all nodes and
+/// destinations would grow quadratically.
 #[derive(Clone)]
 struct Around {
-    /// Nodes, in ascending order, with their next hops.
+    /// Nodes in ascending order, each with its next hop.
     next: Box<[(NodeId, NodeId)]>,
     /// Whether the nodes in `next` are all nodes that have a path.
     is_whole: bool,
@@ -94,11 +95,11 @@ impl Around {
     }
 }
 
-/// The neighbours from which each node receives.
+/// For each node, the neighbours whose frames it receives.
 struct Neighbours {
-    /// Neighbours of node 0, of node 1, and so on; each list in ascending order.
+    /// Neighbours of node 0, then of node 1, and so on; each list in ascending order.
     all: Vec<NodeId>,
-    /// Index of each node's first neighbour, and one past the last neighbour.
+    /// Index of each node's first neighbour, and one past the index of the last one.
     first: Vec<usize>,
 }
 
@@ -128,7 +129,7 @@ impl Neighbours {
 struct Found {
     node: NodeId,
     hops: u32,
-    /// Lowest neighbour of the node that is one hop nearer.
+    /// Lowest neighbour of the node that is one hop nearer to the destination.
     next: NodeId,
 }
 
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn routes_have_fewest_hops_and_the_lowest_neighbour() {
-        // A diamond: 0 - {1, 2} - 3.
+        // The nodes form a diamond: 0 - {1, 2} - 3.
         let mut r = routes(&[(0.0, 0.0), (150.0, 150.0), (150.0, -150.0), (300.0, 0.0)], BTreeMap::new());
         assert_eq!(r.next_hop(NodeId(0), NodeId(3)), Some(NodeId(1)));
         assert_eq!(r.next_hop(NodeId(3), NodeId(0)), Some(NodeId(1)));
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn routes_use_links_in_the_direction_in_which_their_rates_reach() {
-        // Node 0 reaches 150 m, the others 250 m.
+        // Node 0 has a range of 150 m, the other nodes of 250 m.
         let points: Vec<_> = [0.0, 120.0, 240.0].iter().map(|&x| Point { x, y: 0.0 }).collect();
         let reaches = |from, _, metres| metres <= if from == NodeId(0) { 150.0 } else { 250.0 };
         let mut r = FixedRoutes::new(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! The source of next hops: routes that are fixed for the whole run, or an agent at each node.
+//! The source of next hops: routes that are fixed for the whole run, or a routing agent at each node.
 
 mod diverse;
 mod fixed;
@@ -16,12 +16,12 @@ use self::diverse::DiverseRoutes;
 use self::fixed::FixedRoutes;
 use super::ids::{InterfaceAddresses, Neighbour};
 
-/// The source of next hops.
+/// The source of the next hops in a network.
 pub(super) enum Router {
     Fixed(FixedRoutes),
     /// Fixed routes over several radios.
     Diverse(DiverseRoutes),
-    /// An agent at each node; those of nodes whose kernels route are not used.
+    /// A routing agent at each node; unused at nodes whose kernels route.
     Agents {
         agents: Box<dyn AgentTable>,
         unused: BTreeSet<NodeId>,
@@ -45,7 +45,7 @@ impl Router {
         }
     }
 
-    /// Links between two nodes, if the route is known from the start.
+    /// Number of links between two nodes, if the route is known from the start.
     pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
         match self {
             Self::Fixed(routes) => routes.hops(from, to),
@@ -54,7 +54,7 @@ impl Router {
         }
     }
 
-    /// The next hop of a node to a destination where routes are fixed.
+    /// The next hop of a node to a destination, if routes are fixed.
     #[inline]
     pub(super) fn fixed(&mut self, node: NodeId, destination: NodeId) -> Option<Neighbour> {
         match self {
@@ -70,7 +70,7 @@ impl Router {
         !matches!(self, Self::Agents { .. })
     }
 
-    /// A neighbour over the interface by which a node reaches it.
+    /// A neighbour, with the interface by which a node reaches it.
     pub(super) fn neighbour(&self, node: NodeId, neighbour: NodeId) -> Neighbour {
         match self {
             Self::Diverse(routes) => routes.neighbour(node, neighbour),
@@ -78,7 +78,7 @@ impl Router {
         }
     }
 
-    /// A node's agent, if it has one.
+    /// Routing agent of a node; `None` with static routes.
     pub(super) fn agent(&self, node: NodeId) -> Option<&dyn RoutingAgent> {
         let Self::Agents { agents, unused } = self else { return None };
         if unused.contains(&node) { None } else { Some(agents.agent(node.index())) }
@@ -90,7 +90,7 @@ impl Router {
         if unused.contains(&node) { None } else { Some(agents.agent_mut(node.index())) }
     }
 
-    /// Prefetches a node's agent, if it has one.
+    /// Prefetches a node's routing agent, if there is one.
     pub(super) fn prefetch(&self, node: NodeId) {
         if let Self::Agents { agents, .. } = self {
             agents.prefetch(node.index());
@@ -107,14 +107,15 @@ impl Router {
         matches!(self, Self::Agents { agents, .. } if agents.agent(0).wants_rates())
     }
 
-    /// Changes of routes in use, if the agents count them.
+    /// Number of changes of used routes, if the agents count them.
     pub(super) fn route_changes(&self) -> Option<RouteChanges> {
         let Self::Agents { agents, .. } = self else { return None };
         agents.route_changes()
     }
 }
 
-/// Links between two of `nodes` nodes along next hops, which may form a loop if they are configured.
+/// Number of links between two of `nodes` nodes along next hops; `None` for a loop, which configured next
+/// hops may form.
 fn hops(
     from: NodeId,
     to: NodeId,
@@ -131,8 +132,8 @@ fn hops(
     None
 }
 
-/// Static routes over the links that the rates of data have. Rate control may use slower rates: destinations without a
-/// route at the scenario's rate have routes over links within the longest range.
+/// Static routes over links that work at the data rates. Under rate control, destinations without a route at
+/// the scenario's rate get routes over links within the longest range.
 fn fixed_routes(
     scenario: &Scenario,
     positions: &[Point],
@@ -162,7 +163,7 @@ fn fixed_routes(
     routes
 }
 
-/// Metres within which measured links are looked for: places have no part in them.
+/// Search radius in metres for measured links, which do not depend on positions.
 const ANY_DISTANCE: f64 = 4e7;
 
 /// Whether static routing has a route between each of these pairs of nodes.
