@@ -33,7 +33,7 @@ impl<V: Copy + Default> Addresses<V> {
         self.len = 0;
     }
 
-    /// The value of an address; a new address gets `value`.
+    /// The value of an address; inserts `value` if the address is new.
     pub(crate) fn at_or(&mut self, address: Ipv4Addr, value: V) -> V {
         if self.len * 2 >= self.slots.len() {
             self.grow();
@@ -47,7 +47,7 @@ impl<V: Copy + Default> Addresses<V> {
         self.slots[slot].1
     }
 
-    /// The slot of an address, or the free slot for it.
+    /// The slot of an address, or the free slot where it belongs.
     fn slot(&self, bits: u32) -> usize {
         let mask = self.slots.len() - 1;
         let mut at = (bits.wrapping_mul(GOLDEN) >> 8) as usize & mask;

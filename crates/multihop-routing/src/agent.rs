@@ -12,18 +12,17 @@ use crate::message::Message;
 
 /// One node's routing agent.
 ///
-/// Data packets stay with the driver. The agent gets a [`Ticket`] for each and hands it back in
-/// exactly one [`Output::Forward`] or [`Output::Drop`], at once or later. The driver delivers
-/// packets addressed to this node itself, and decrements the TTL of those that it forwards.
+/// Data packets stay with the driver. The agent gets a [`Ticket`] for each packet and returns the ticket in
+/// exactly one [`Output::Forward`] or [`Output::Drop`], at once or later. The driver delivers packets
+/// addressed to this node itself, and decrements the TTL of those that it forwards.
 ///
-/// A node may have several interfaces, each with an address; that of the first is its main address. Neighbours are known by the
-/// addresses of their interfaces. Such an address is reached by one interface, the one over which its messages arrive; a next
-/// hop therefore names an interface.
+/// A node may have several interfaces, each with an address; the address of the first is the main address.
+/// Neighbours are known by the addresses of their interfaces. Such an address is reached over one interface,
+/// over which its messages arrive. A next hop therefore determines an interface.
 pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
-    /// Does what [`Input::Message`] does, without a copy of the message.
-    ///
-    /// Returns false if nothing has changed: the driver then need not poll outputs or the deadline. Broadcasts reach
-    /// many agents that ignore them; the return value saves most of their cost.
+    /// Handles a message like [`Input::Message`], without a copy of the message. Returns false if nothing has
+    /// changed: the driver then need not poll outputs or the deadline. Broadcasts reach many agents that
+    /// ignore them; the return value saves most of their cost.
     fn receive(
         &mut self,
         now: Instant,
@@ -41,7 +40,7 @@ pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
         false
     }
 
-    /// Does what [`Input::Overheard`] does, without a copy of the packet. False if nothing has
+    /// Handles a packet like [`Input::Overheard`], without a copy of the packet. False if nothing has
     /// changed, as in [`receive`](Self::receive).
     fn overhear(&mut self, now: Instant, id: u32, packet: &Overheard) -> bool {
         self.handle(now, Input::Overheard { id, packet: packet.clone() });
@@ -53,21 +52,21 @@ pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
         false
     }
 
-    /// The bit rates of the link to a neighbour, reported before each message from it. Only if the agent
-    /// [wants them](Self::wants_rates).
+    /// Receives the bit rates of the link to a neighbour before each message from it. Only called if the
+    /// agent [wants them](Self::wants_rates).
     fn note_rates(&mut self, _from: Ipv4Addr, _rates: LinkRates) {}
 
-    /// Bytes of the IP packet that carries a message, as a simulation accounts for them.
+    /// Length in bytes, as a simulation accounts for it, of the IP packet with a message.
     fn accounted_len(&self, message: &Message) -> usize {
         message.packet_len()
     }
 
-    /// Whether a message of this agent's overtakes data in the interface queue.
+    /// Whether a message of this agent overtakes data in the interface queue.
     fn overtakes_data(&self, _message: &Message) -> bool {
         true
     }
 
-    /// How often the routes in use changed, if the agent counts that.
+    /// Number of changes of the routes in use, if the agent counts them.
     fn route_changes(&self) -> Option<RouteChanges> {
         None
     }
@@ -85,7 +84,7 @@ pub struct LinkRates {
 /// A data packet that needs a next hop.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Routable {
-    /// Names the packet that the driver stores; an agent returns each ticket exactly once.
+    /// Ticket of the packet that the driver stores; an agent returns each ticket exactly once.
     pub ticket: Ticket,
     /// IP address of the node that sent the packet.
     pub source: Ipv4Addr,
@@ -95,7 +94,7 @@ pub struct Routable {
     pub previous_hop: Option<Ipv4Addr>,
     /// Number of links that the packet has crossed.
     pub hops: u8,
-    /// Distinguishes flows with the same source and destination. Packets without ports have the
+    /// Label that distinguishes flows with the same source and destination. Packets without ports have the
     /// label [`NO_FLOW`].
     pub flow: u32,
     /// Source route that the packet carries.
@@ -114,7 +113,7 @@ pub const NO_FLOW: u32 = u32::MAX;
 pub enum Input {
     /// A packet that this node originates or forwards needs a next hop.
     Packet(Routable),
-    /// A message of the protocol arrived, for this node, for all nodes, or to be forwarded.
+    /// A message of the protocol arrived: for this node, for all nodes, or to be forwarded.
     Message {
         /// Interface of this node over which the message came.
         interface: Interface,
@@ -129,9 +128,9 @@ pub enum Input {
     LinkFailed {
         /// Address of the neighbour that did not answer.
         next_hop: Ipv4Addr,
-        /// The packet, with the source route that it was sent with.
+        /// The packet, with the source route with which it was sent.
         packet: Routable,
-        /// The start of the packet, for route errors to quote.
+        /// The start of the packet, as route errors quote it.
         quoted: Option<Quoted>,
     },
     /// The MAC, or address resolution, could not deliver a message of the protocol to a neighbour.
@@ -141,24 +140,24 @@ pub enum Input {
         /// The message as it was sent.
         message: Message,
     },
-    /// A data packet comes back from the interface queue after [`Output::Purge`].
+    /// A data packet returns from the interface queue after [`Output::Purge`].
     Purged {
         /// Neighbour for which the packet was queued.
         next_hop: Ipv4Addr,
-        /// Data packet that comes back.
+        /// The returned data packet.
         packet: Routable,
     },
-    /// A message of the protocol comes back from the interface queue after [`Output::Purge`].
+    /// A message of the protocol returns from the interface queue after [`Output::Purge`].
     MessagePurged {
         /// Neighbour for which the message was queued.
         next_hop: Ipv4Addr,
-        /// Message of the protocol that comes back.
+        /// The returned message of the protocol.
         message: Message,
     },
     /// Reports that a unicast packet for another station was received. Only if the agent [wants
     /// it](RoutingAgent::wants_overheard).
     Overheard {
-        /// Identifies the packet on all of its hops: in real networks a hash of the IP source and
+        /// Identifier of the packet on all of its hops: in real networks a hash of the IP source and
         /// identification.
         id: u32,
         /// Contents that concern routing: a data packet or a message.
@@ -187,20 +186,20 @@ pub enum Overheard {
 pub enum Output {
     /// The packet leaves for a neighbour.
     Forward {
-        /// Ticket of the packet that leaves.
+        /// Ticket of the forwarded packet.
         ticket: Ticket,
         /// Address of the neighbour that receives the packet next.
         next_hop: Ipv4Addr,
-        /// Source route that the packet carries from here on.
+        /// Source route of the packet from this node on.
         route: Option<Arc<SourceRoute>>,
     },
     /// Removes a packet that the agent cannot forward.
     Drop {
-        /// Ticket of the packet that is dropped.
+        /// Ticket of the dropped packet.
         ticket: Ticket,
         /// Reason that traces and counters give for the drop.
         reason: DropReason,
-        /// Whether the packet's source gets an ICMP host-unreachable message that quotes it.
+        /// Whether the packet's source receives an ICMP host-unreachable message that quotes the packet.
         tell_source: bool,
     },
     /// A message of the protocol.
@@ -215,14 +214,14 @@ pub enum Output {
         /// Message to encode and transmit.
         message: Message,
     },
-    /// Everything in the interface queue for this neighbour comes back as [`Input::Purged`] or
+    /// All packets in the interface queue for this neighbour return as [`Input::Purged`] or
     /// [`Input::MessagePurged`].
     Purge {
-        /// Address of the neighbour whose packets come back.
+        /// Address of the neighbour whose packets return.
         next_hop: Ipv4Addr,
     },
-    /// Data packets in the interface queue for this neighbour are dropped because it has no route.
-    /// They do not come back.
+    /// Data packets in the interface queue for this neighbour are dropped because it has no route. They do
+    /// not return.
     Discard {
         /// Address of the neighbour whose packets are dropped.
         next_hop: Ipv4Addr,
@@ -233,7 +232,7 @@ pub enum Output {
     Notice {
         /// Address of the host at the other end of the connections.
         peer: Ipv4Addr,
-        /// Event that the connections learn of, such as a lost route.
+        /// Event to report to the connections, such as a lost route.
         notice: Notice,
     },
 }
@@ -248,7 +247,7 @@ pub struct RouteChanges {
 }
 
 impl RouteChanges {
-    /// The changes since an earlier count.
+    /// The changes since the earlier count `before`.
     pub const fn since(self, before: Self) -> Self {
         Self { changes: self.changes - before.changes, oscillations: self.oscillations - before.oscillations }
     }

@@ -20,7 +20,8 @@ pub struct Forwarder {
 }
 
 impl Forwarder {
-    /// Forwards a packet to a neighbour; a next hop other than that of the destination's previous packet counts as a change.
+    /// Forwards a packet to a neighbour. A next hop that differs from that of the previous packet to the
+    /// destination counts as a change.
     pub fn forward(&mut self, now: Instant, packet: &Routable, next_hop: Ipv4Addr) {
         self.count(now, packet.destination, next_hop);
         self.forward_uncounted(packet, next_hop);
@@ -38,7 +39,7 @@ impl Forwarder {
         self.outputs.push_back(Output::Forward { ticket: packet.ticket, next_hop, route: None });
     }
 
-    /// Drops a packet; with `tell_source` its source gets an ICMP error.
+    /// Drops a packet; with `tell_source` its source receives an ICMP error.
     pub fn drop(&mut self, packet: &Routable, reason: DropReason, tell_source: bool) {
         self.outputs.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source });
     }
@@ -76,7 +77,8 @@ impl Forwarder {
         !self.watch.is_empty()
     }
 
-    /// Reports to this host's connections which routes to peers have changed since the last call.
+    /// Compares the routes to peers with those at the last call, and reports changes to this host's
+    /// connections.
     pub fn compare(&mut self, now: Instant, reach: impl Fn(Ipv4Addr) -> Reach) {
         let Self { watch, outputs, .. } = self;
         watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
@@ -91,7 +93,7 @@ impl Forwarder {
     pub fn poll(&mut self) -> Option<Output> {
         let output = self.outputs.pop_front();
         if output.is_none() {
-            // Frees the memory: most nodes have no outputs most of the time.
+            // Frees the memory, because most nodes have no outputs most of the time.
             self.outputs = VecDeque::new();
         }
         output

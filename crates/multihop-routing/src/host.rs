@@ -1,8 +1,9 @@
 //! Routing protocols on real hosts: the interface between an agent and the daemon that has sockets and routes.
 //!
-//! A protocol that scenarios name runs on hosts as well if its configuration returns itself from
-//! [`AgentConfig::on_host`](crate::network::AgentConfig::on_host). The daemon opens a UDP socket for each interface, and
-//! gives the agent datagrams and time. The agent returns datagrams and routes of IPv4 and IPv6.
+//! A protocol for scenarios runs on hosts as well if its configuration returns itself from
+//! [`AgentConfig::on_host`](crate::network::AgentConfig::on_host). The daemon opens a UDP socket for each
+//! interface, and gives the agent datagrams and time. The agent returns datagrams and routes of IPv4 and
+//! IPv6.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -12,15 +13,15 @@ use core::net::{IpAddr, Ipv6Addr};
 use multihop_core::settings::Visitor;
 use multihop_core::{Duration, Instant, Interface};
 
-/// The configuration of a protocol that runs on hosts.
+/// Configuration of a protocol that runs on hosts.
 pub trait HostConfig {
     /// UDP port and multicast group of the socket over which agents exchange datagrams.
     fn transport(&self) -> Transport;
 
-    /// The agent of a host that has no interfaces yet.
+    /// Creates the agent of a host that has no interfaces yet.
     fn host_agent(&self, setup: HostSetup) -> Box<dyn HostAgent>;
 
-    /// Time for which routes of an earlier agent remain when the agent begins anew.
+    /// Time for which the routes of the previous agent remain after a restart of the agent.
     fn hold(&self) -> Duration;
 
     /// Refuses values that real interfaces cannot satisfy, by [`Visitor::refuse`]. Accepts all by default.
@@ -34,14 +35,14 @@ pub struct Transport {
     pub port: u16,
     /// Group of all neighbours on a link.
     pub group: Ipv6Addr,
-    /// Whether datagrams wait behind data, so that the agent measures the delay of queues.
+    /// Whether datagrams wait behind data in queues, so that the agent measures queueing delays.
     pub waits: bool,
 }
 
-/// Values with which an agent begins.
+/// Values for the start of an agent.
 #[derive(Clone, Debug)]
 pub struct HostSetup {
-    /// When the agent begins.
+    /// Instant at which the agent starts.
     pub now: Instant,
     /// Root of the agent's random numbers, different at each start.
     pub seed: u64,
@@ -53,7 +54,7 @@ pub struct HostSetup {
 /// An interface of the host that is up.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HostInterface {
-    /// Number by which agent and daemon know the interface, as long as it exists.
+    /// Number of the interface, used by agent and daemon as long as it exists.
     pub number: Interface,
     /// Link-local address from which datagrams leave.
     pub address: Ipv6Addr,
@@ -101,7 +102,7 @@ pub struct HostRoute {
     pub cost: u32,
 }
 
-/// Neighbour and the link to it, for people.
+/// Neighbour and the link to it, for displays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostNeighbour {
     /// Interface by which the neighbour is reached.
@@ -131,20 +132,21 @@ pub enum HostRefusal {
     Replayed,
     /// The sender has not answered a challenge yet.
     Unproven,
-    /// The sender is one neighbour more than the agent remembers.
+    /// The table of neighbours is full.
     TooMany,
 }
 
 /// The agent of a host.
 ///
-/// The contract is that of [`Machine`](multihop_core::Machine): after each call that changes the agent, the driver
-/// takes datagrams until there are none, and returns at [`poll_timeout`](Self::poll_timeout).
+/// The contract is that of [`Machine`](multihop_core::Machine): after each call that changes the agent, the
+/// driver takes datagrams until there are none, and calls the agent again at
+/// [`poll_timeout`](Self::poll_timeout).
 pub trait HostAgent: fmt::Debug + Send {
     /// Sets the interfaces that are up. Neighbours of missing interfaces are lost.
     fn set_interfaces(&mut self, now: Instant, interfaces: Vec<HostInterface>);
 
-    /// Sets the networks that this host announces in addition to the addresses of its interfaces, and the networks to
-    /// which alone routes may lead (empty: anywhere).
+    /// Sets the networks that this host announces in addition to the addresses of its interfaces, and the
+    /// only networks to which routes may lead (empty: no restriction).
     fn set_networks(&mut self, now: Instant, announced: Vec<HostNetwork>, within: Vec<HostNetwork>);
 
     /// Whether an address belongs to a neighbour on this interface.
@@ -159,13 +161,13 @@ pub trait HostAgent: fmt::Debug + Send {
     /// Handles deadlines that have passed.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// When [`handle_timeout`](Self::handle_timeout) has something to do next.
+    /// Deadline at which the driver must call [`handle_timeout`](Self::handle_timeout).
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// The next datagram to send.
     fn poll_datagram(&mut self, now: Instant) -> Option<HostDatagram>;
 
-    /// Message that ends all links over an interface, for the time before the host stops using the interface.
+    /// Message that ends all links over an interface, sent before the host stops using the interface.
     fn farewell(&mut self, now: Instant, interface: Interface) -> Option<HostDatagram>;
 
     /// The routes in use, the cheapest first.

@@ -46,7 +46,7 @@ pub trait CustomMessage: Any + fmt::Debug + Send + Sync {
     fn fields(&self, _fields: &mut Vec<(&'static str, String)>) {}
 }
 
-/// Equal messages have one type and the same bytes.
+/// Two messages are equal if they have the same type and the same bytes.
 impl PartialEq for dyn CustomMessage {
     fn eq(&self, other: &Self) -> bool {
         let emitted = |message: &Self| {
@@ -62,7 +62,7 @@ impl Eq for dyn CustomMessage {}
 
 /// A DSR message with the addresses of its IP header. It may cross several hops.
 ///
-/// The IP header carries [`dsr::PROTOCOL`] and the header's bytes.
+/// The IP packet has protocol number [`dsr::PROTOCOL`] and the header's bytes as payload.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DsrMessage {
     /// IP address of the message's source.
@@ -86,20 +86,19 @@ impl Message {
         content.downcast_ref()
     }
 
-    /// Appends names and values of the fields that the viewer shows besides [`kind`](Self::kind).
+    /// Appends names and values of the fields that the viewer shows in addition to [`kind`](Self::kind).
     pub fn fields(&self, fields: &mut Vec<(&'static str, String)>) {
         if let Self::Custom(content) = self {
             content.fields(fields);
         }
     }
 
-    /// Name of the message in results and traces.
-    ///
-    /// The name of an OLSR packet with several messages is that of its first flooded one.
+    /// Name of the message in results and traces. For an OLSR packet with several messages, the name of its
+    /// first flooded message.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Aodv(aodv::Message::Request(_)) => "rreq",
-            // No node requests a route to itself.
+            // Such a reply is a HELLO, because no node requests a route to itself.
             Self::Aodv(aodv::Message::Reply(reply)) if reply.originator == reply.destination => "hello",
             Self::Aodv(aodv::Message::Reply(_)) => "rrep",
             Self::Aodv(aodv::Message::Error(_)) => "rerr",
@@ -168,5 +167,5 @@ impl Message {
 
 const IP: usize = 20;
 const IP_AND_UDP: usize = IP + 8;
-/// UDP port of messages that choose no other: an unassigned number near AODV's 654.
+/// UDP port of messages without a port of their own: an unassigned number near AODV's 654.
 const CUSTOM_PORT: u16 = 650;

@@ -1,4 +1,4 @@
-//! The agents of a whole network, for drivers that run all of its nodes.
+//! The agents of a whole network, for drivers that run all nodes.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -17,8 +17,8 @@ pub trait AgentConfig: Settings + Any + fmt::Debug + Send + Sync {
     /// An agent for each node, usually by [`Network::agents`].
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable>;
 
-    /// Whether routing messages have an interface queue of their own, as under DSR in ns-2. Otherwise
-    /// they go to the head of the one queue.
+    /// Whether routing messages have a separate interface queue, as under DSR in ns-2. Otherwise they go to
+    /// the head of the only queue.
     fn separate_queue(&self) -> bool {
         false
     }
@@ -44,7 +44,7 @@ pub struct Network<'a> {
     pub channels: &'a [u8],
     /// Position of each node at `start`, m, for protocols that use geography. Empty if positions are unknown.
     pub positions: &'a [[f64; 2]],
-    /// When the agents begin.
+    /// Instant at which the agents start.
     pub start: Instant,
     /// Root of the agents' random streams.
     pub seed: u64,
@@ -52,12 +52,12 @@ pub struct Network<'a> {
 
 /// Agents of one protocol, by node.
 ///
-/// They are contiguous in memory, which dynamic dispatch for each agent by itself would prevent.
+/// The agents are contiguous in memory, which a trait object per agent would prevent.
 pub trait AgentTable {
-    /// The agent of a node.
+    /// The routing agent of a node.
     fn agent(&self, node: usize) -> &dyn RoutingAgent;
 
-    /// The agent of a node, mutably.
+    /// Mutable access to the agent of a node.
     fn agent_mut(&mut self, node: usize) -> &mut dyn RoutingAgent;
 
     /// The sum of all agents' route changes; `None` if they do not count them.
@@ -106,5 +106,5 @@ impl<A: RoutingAgent> AgentTable for Vec<A> {
     }
 }
 
-/// The purpose of the random streams of the built-in protocols.
+/// Purpose string of the random streams of built-in protocols.
 pub(crate) const STREAM: &str = "routing";

@@ -23,7 +23,7 @@ impl Peers {
         self.peers.entry(peer).or_default();
     }
 
-    /// Notices about a peer whose route now has this many links.
+    /// Notices that are due for a peer whose route now has this many links.
     pub fn found(&mut self, peer: Ipv4Addr, hops: u8) -> impl Iterator<Item = Notice> + use<> {
         let (mut restored, mut path) = (None, None);
         if let Some(notified) = self.peers.get_mut(&peer) {

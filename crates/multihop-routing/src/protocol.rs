@@ -1,7 +1,7 @@
 //! The routing protocols, one row each.
 //!
-//! A protocol is a file or folder of this crate whose configuration implements [`AgentConfig`], and a
-//! row of [`PROTOCOLS`]. Drivers and readers of scenarios know no other protocol.
+//! A protocol is a file or folder of this crate whose configuration implements [`AgentConfig`], and a row of
+//! [`PROTOCOLS`]. Drivers and readers of scenarios use these tables only.
 
 use alloc::boxed::Box;
 
@@ -42,7 +42,7 @@ pub static PROTOCOLS: &[Protocol] = &[
 pub struct Protocol {
     /// Name of the protocol in scenario files and results.
     pub name: &'static str,
-    /// One sentence, for the JSON Schema.
+    /// Description for the JSON Schema, one sentence.
     pub help: &'static str,
     /// Parameters of the protocol with their defaults.
     pub config: fn() -> Box<dyn AgentConfig>,

@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 
 /// A map in ascending order of its keys, for some dozens of entries that are often looked up and seldom added.
 ///
-/// Keys lie next to each other: a search among 30 addresses touches two cache lines, and the value a third one. The nodes
-/// of a `BTreeMap` are partly empty, and a search touches about twice as many lines. An insertion moves all later entries.
+/// Keys are adjacent: a search among 30 addresses accesses two cache lines, and the value a third one. The
+/// nodes of a `BTreeMap` are partly empty, and a search accesses about twice as many lines. An insertion
+/// moves all later entries.
 #[derive(Clone, Debug)]
 pub(crate) struct SortedMap<K, V> {
     keys: Vec<K>,
@@ -14,7 +15,7 @@ pub(crate) struct SortedMap<K, V> {
 }
 
 impl<K: Copy + Ord, V> SortedMap<K, V> {
-    /// A map without entries and without memory on the heap.
+    /// Creates a map without entries, which uses no heap memory.
     pub(crate) const fn new() -> Self {
         Self { keys: Vec::new(), values: Vec::new() }
     }
@@ -29,12 +30,12 @@ impl<K: Copy + Ord, V> SortedMap<K, V> {
         self.keys.binary_search(&key).ok().map(|place| &self.values[place])
     }
 
-    /// The value of a key, mutably.
+    /// Mutable access to the value of a key.
     pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut V> {
         self.keys.binary_search(&key).ok().map(|place| &mut self.values[place])
     }
 
-    /// The value of a key, which is `missing` if the map had none.
+    /// The value of a key; inserts `missing` if the map has none.
     pub(crate) fn get_or_insert(&mut self, key: K, missing: V) -> &mut V {
         let place = self.keys.binary_search(&key).unwrap_or_else(|place| {
             self.reserve_one();
@@ -60,14 +61,15 @@ impl<K: Copy + Ord, V> SortedMap<K, V> {
         self.values.iter()
     }
 
-    /// Removes every entry whose value is not kept.
+    /// Removes every entry whose value `keeps` rejects.
     pub(crate) fn retain(&mut self, keeps: impl Fn(&V) -> bool) {
         let mut values = self.values.iter();
         self.keys.retain(|_| keeps(values.next().expect("a value for each key")));
         self.values.retain(keeps);
     }
 
-    /// Grows by a quarter: each node of a network has such a map, and doubling leaves up to half of it empty.
+    /// Grows the capacity by a quarter. Each node of a network has such a map, and doubling would leave up to
+    /// half of it empty.
     fn reserve_one(&mut self) {
         if self.keys.len() == self.keys.capacity() {
             let more = 4 + self.keys.len() / 4;

@@ -1,8 +1,9 @@
-//! Counts the elements of tables that agents read, write or move: how tests bound the processor time of a message
-//! without a clock. Compiled to nothing without debug assertions, and for machines without an operating system. A
-//! feature would make tests of the workspace and programs compile this crate, and all that depend on it, twice.
+//! Counts the elements of tables that agents read, write or move. Tests thus bound the processor time of a
+//! message without a clock. Compiled to nothing without debug assertions, and for machines without an
+//! operating system. A feature would make tests of the workspace and programs compile this crate, and all
+//! that depend on it, twice.
 
-/// Counts elements.
+/// Counts accesses to elements of tables.
 #[cfg(any(not(debug_assertions), target_os = "none"))]
 pub(crate) const fn count(_elements: usize) {}
 
@@ -24,7 +25,7 @@ mod counting {
         STEPS.with(|steps| steps.set(steps.get() + elements as u64));
     }
 
-    /// The elements that agents on this thread have touched since the last call.
+    /// Number of elements that agents on this thread have accessed since the last call.
     pub fn taken() -> u64 {
         STEPS.with(|steps| steps.replace(0))
     }

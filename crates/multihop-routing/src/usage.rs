@@ -7,11 +7,11 @@ use multihop_core::{Duration, Instant};
 
 use crate::steps;
 
-/// Next hops of recently used destinations.
+/// Next hops to recently used destinations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Usage {
     list: BTreeMap<Ipv4Addr, Use>,
-    /// Destinations that are no longer in use are looked for no earlier.
+    /// Instant before which no search for unused destinations begins.
     sweep_at: Instant,
 }
 
@@ -19,18 +19,19 @@ pub(crate) struct Usage {
 struct Use {
     next_hop: Ipv4Addr,
     used: Instant,
-    /// The previous next hop, and when it was last used.
+    /// The previous next hop, and the instant of its last use.
     before: Option<(Ipv4Addr, Instant)>,
 }
 
-/// The next hop of a packet compared with that of the previous packet.
+/// Comparison of a packet's next hop with the previous packet's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Turn {
-    /// The next hop is unchanged, or there was no recent packet.
+    /// The next hop is the same, or there was no recent packet.
     Same,
     /// The next hop differs from the previous one.
     Other,
-    /// Change back to the previous next hop, which was in use less than [`LATELY`] ago: an oscillation.
+    /// The next hop is again the one before the previous one, which was in use less than [`LATELY`] ago: an
+    /// oscillation.
     Back,
 }
 
@@ -57,7 +58,7 @@ impl Usage {
         }
     }
 
-    /// Forgets destinations that are no longer in use, now and then.
+    /// Forgets unused destinations from time to time.
     fn sweep(&mut self, now: Instant) {
         if now >= self.sweep_at {
             steps::count(self.list.len());
@@ -67,8 +68,8 @@ impl Usage {
     }
 }
 
-/// Time within which a change from A to B and back to A counts as an oscillation. A route unused for longer is no
-/// longer in use.
+/// Time within which a change from A to B and back to A counts as an oscillation. A route that is unused for
+/// longer no longer counts as in use.
 pub(crate) const LATELY: Duration = Duration::from_secs(10);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 

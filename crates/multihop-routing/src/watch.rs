@@ -30,7 +30,7 @@ struct Watched {
 }
 
 impl Watch {
-    /// Whether this host has sent no packets lately.
+    /// Whether this host has recently sent no packets.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -53,7 +53,7 @@ impl Watch {
         }
     }
 
-    /// Compares with the current routes, and reports the changes.
+    /// Compares the state of routes with the current routes, and reports changes.
     pub fn compare(
         &mut self,
         now: Instant,
@@ -79,5 +79,6 @@ impl Watch {
     }
 }
 
-/// Time for which a peer is remembered: longer than any transport pauses between two attempts (two minutes).
+/// Time for which a peer is remembered. It exceeds the two minutes that any transport pauses between two
+/// attempts.
 const MEMORY: Duration = Duration::from_secs(300);

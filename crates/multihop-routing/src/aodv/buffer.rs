@@ -49,7 +49,7 @@ impl Buffer {
         self.packets.pop_front_if(|(until, _)| due(*until)).map(|(_, packet)| packet)
     }
 
-    /// When the oldest packet times out.
+    /// Instant at which the oldest packet times out.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
         self.packets.front().map(|(until, _)| *until)
     }

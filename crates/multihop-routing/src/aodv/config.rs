@@ -239,7 +239,7 @@ impl Config {
         }
     }
 
-    /// When an event that is due at `at` is handled.
+    /// Instant at which an event that is due at `at` is handled.
     pub(super) fn on_tick(&self, at: Instant) -> Instant {
         self.tick.map_or(at, |tick| {
             let ticks = at.as_nanos().div_ceil(tick.as_nanos());
@@ -249,7 +249,7 @@ impl Config {
 }
 
 impl Config {
-    /// Sets the defaults of all other keys.
+    /// Sets the defaults of all other keys from the preset.
     fn take_preset(&mut self, _: &mut dyn Visitor) {
         *self = Self::new(self.preset, self.link_failure);
     }

@@ -12,12 +12,12 @@ use super::{Agent, Config, Outgoing, Preset};
 #[derive(Clone, Debug)]
 pub(super) struct Discovery {
     ttl: u8,
-    /// Number of network-wide requests so far.
+    /// Number of network-wide requests sent so far.
     network_wide: u8,
     sent: Instant,
-    /// End of the wait for a reply, or of the pause after a search without success.
+    /// End of the wait for a reply, or of the pause after an unsuccessful search.
     until: Instant,
-    /// When the next request is due; `None` until a packet needs the route.
+    /// Instant of the next request; `None` until a packet needs the route.
     due: Option<Instant>,
     /// Whether the search sends a single request, as for a local repair.
     only_once: bool,
@@ -134,7 +134,7 @@ impl Agent {
         self.notify_lost(destination);
     }
 
-    /// When the next request for a destination is due if no reply arrives.
+    /// Instant of the next request for a destination, if no reply arrives.
     pub(super) fn search_ends(&self, destination: Ipv4Addr) -> Option<Instant> {
         self.discoveries.get(&destination).map(|discovery| discovery.until)
     }
@@ -195,7 +195,8 @@ impl Agent {
         self.release(now, destination);
     }
 
-    /// Returns false if the request is ignored: a duplicate, or this node's own.
+    /// Handles a request that arrived from a neighbour. Returns false if it is ignored as a duplicate or as
+    /// this node's own request.
     pub(super) fn on_request(
         &mut self,
         now: Instant,

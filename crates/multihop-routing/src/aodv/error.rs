@@ -11,7 +11,7 @@ use super::{Agent, Outgoing, Preset};
 use crate::agent::{Output, Routable};
 use crate::steps;
 
-/// Which node detected a link failure.
+/// Node that detected a link failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Origin {
     /// A failed link of this node.
@@ -23,7 +23,7 @@ pub(super) enum Origin {
 impl Agent {
     /// Invalidates all routes through a neighbour.
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) {
-        // In AODV-UU a neighbour that is lost as next hop remains a precursor of other routes.
+        // In AODV-UU a neighbour that is lost as a next hop remains a precursor of other routes.
         if self.config.preset == Preset::Ns2 {
             self.table.remove_precursor(neighbour);
         }
@@ -84,8 +84,8 @@ impl Agent {
         broken
     }
 
-    /// Discards packets in the interface queue that have lost their route: in `ns2` all for the
-    /// neighbour that sent the error, in `uu` only those to the destinations that it lists.
+    /// Discards packets in the interface queue that have lost their route: in `ns2` all packets for the
+    /// neighbour that sent the error, in `uu` only packets to the destinations in the error.
     fn discard(&mut self, next_hop: Ipv4Addr, broken: &[Broken]) {
         match self.config.preset {
             Preset::Ns2 => self.out.push_back(Output::Discard { next_hop, destination: None }),

@@ -32,7 +32,7 @@ impl Agent {
         }
     }
 
-    /// The MAC could not deliver this packet, or an earlier one in the queue for the same
+    /// Handles a packet that the MAC could not deliver, itself or because of an earlier packet to the same
     /// neighbour.
     pub(super) fn on_link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: Routable) {
         if self.is_repairing(packet.destination) {
@@ -84,7 +84,7 @@ impl Agent {
     pub(super) fn expire_packets(&mut self, now: Instant) {
         let config = &self.config;
         while let Some(packet) = self.buffer.pop_expired(|at| config.on_tick(at) <= now) {
-            // Not `drop_waiting`: it would borrow all of `self`.
+            // `drop_waiting` would borrow all of `self`.
             let (ticket, tell_source) = (packet.ticket, packet.previous_hop.is_some());
             self.out.push_back(Output::Drop { ticket, reason: DropReason::BufferTimeout, tell_source });
         }
@@ -102,8 +102,8 @@ impl Agent {
         self.out.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source: true });
     }
 
-    /// Use extends the lifetime of routes: in `ns2` of the forward route, in `uu` also of the
-    /// reverse route and of the routes to both neighbours. `source` is that of a packet of another node.
+    /// Extends the lifetime of used routes: in `ns2` of the forward route, in `uu` also of the reverse route
+    /// and of the routes to both neighbours. `source` is the source of a packet of another node.
     pub(super) fn refresh(
         &mut self,
         now: Instant,

@@ -10,8 +10,9 @@ use super::Agent;
 use super::table::Table;
 
 impl Agent {
-    /// Starts sequence numbers at `seconds` of a clock that continues across restarts, so that other nodes do not
-    /// take messages of a restarted node for old ones. RFC 3561 §6.13 makes a restarted node wait instead.
+    /// Starts sequence numbers at `seconds` of a clock that continues across restarts, so that other nodes do
+    /// not mistake messages of a restarted node for old ones. RFC 3561 §6.13 makes a restarted node wait
+    /// instead.
     #[must_use]
     pub fn on_host(mut self, seconds: u64) -> Self {
         let number = seconds.wrapping_mul(NUMBERS_PER_SECOND) & u64::from(u32::MAX);
@@ -25,23 +26,23 @@ impl Agent {
         self.aliases = aliases;
     }
 
-    /// Extends the lifetime of a route along which the driver has transmitted a packet by itself; `source` is `None` if
-    /// the packet is this node's.
+    /// Extends the lifetime of a route along which the driver has transmitted a packet itself. `source` is
+    /// `None` if this node originated the packet.
     pub fn on_use(&mut self, now: Instant, source: Option<Ipv4Addr>, destination: Ipv4Addr) {
         if let Some(next_hop) = self.next_hop(destination) {
             self.refresh(now, source, destination, next_hop);
         }
     }
 
-    /// Ends the routes through a neighbour that does not answer any more.
+    /// Ends the routes through a neighbour that no longer answers.
     pub fn on_neighbour_lost(&mut self, now: Instant, neighbour: Ipv4Addr) {
         if self.neighbours.knows(neighbour) || self.table.uses(neighbour) {
             self.break_link(now, neighbour);
         }
     }
 
-    /// Processes a message that arrived before now, such as one that waited until the host had time. Does nothing if there
-    /// is no room for the destinations that it names.
+    /// Processes a message that arrived before now, for example because the host was busy. Does nothing if
+    /// the table has no room for the destinations in the message.
     pub fn receive_late(
         &mut self,
         now: Instant,
@@ -55,7 +56,7 @@ impl Agent {
         }
     }
 
-    /// Time after its arrival for which a message is still worth processing.
+    /// Time after the arrival of a message during which processing it is still useful.
     pub fn validity(&self, message: &Message) -> Duration {
         match message {
             Message::Request(_) => self.config.reverse_route_life,
@@ -92,7 +93,7 @@ impl Agent {
         has_room(&self.table)
     }
 
-    /// Deletes entries of which only the sequence number remains, and the state of notices to this host's
+    /// Deletes entries that contain only a sequence number, and the state of notices to this host's
     /// connections.
     ///
     /// RFC 3561 deletes sequence numbers, too; deviation aodv-1 describes the risk of loops.
@@ -109,5 +110,6 @@ impl Agent {
 
 /// Largest number of destinations that a host remembers.
 const MAX_DESTINATIONS: usize = 8_192;
-/// Largest number of sequence numbers per second in the long run: the range of 2^31 then lasts for four years.
+/// Largest number of sequence numbers per second over long periods: the range of 2^31 then lasts for four
+/// years.
 const NUMBERS_PER_SECOND: u64 = 16;

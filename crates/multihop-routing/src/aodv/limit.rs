@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use multihop_core::{Duration, Instant};
 
-/// Keeps the number of messages of one kind in any second below a limit.
+/// Limits the number of messages of one kind in any second.
 #[derive(Clone, Debug)]
 pub(super) struct RateLimit {
     below: Option<u8>,

@@ -1,8 +1,8 @@
 //! AODV (RFC 3561): routes are discovered when packets need them, and maintained while they are
 //! used.
 //!
-//! The agent follows two implementations on which published simulations ran, each a [`Preset`]:
-//! that of ns-2, and AODV-UU. `docs/models/aodv.md` describes both.
+//! The agent follows two implementations used in published simulations, each a [`Preset`]: ns-2's AODV, and
+//! AODV-UU. `docs/models/aodv.md` describes both.
 
 mod buffer;
 mod config;
@@ -44,10 +44,8 @@ use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 use crate::peers::Peers;
 
-/// Agent of AODV (RFC 3561) for one node.
-///
-/// The order of fields matters: a duplicate request, as most requests are, touches only the first
-/// cache line.
+/// AODV agent (RFC 3561) of one node. The order of fields matters: the handling of a duplicate request, as
+/// most requests are, accesses only the first cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Agent {
@@ -69,15 +67,14 @@ pub struct Agent {
     last_broadcast: Option<Instant>,
     /// Further addresses of this node.
     aliases: Vec<Ipv4Addr>,
-    /// Numbers and addresses of the interfaces; empty: one interface, with the main address.
+    /// Numbers and addresses of the interfaces; empty if there is one interface with the main address.
     interfaces: Vec<(Interface, Ipv4Addr)>,
     rng: Rng,
     out: VecDeque<Output>,
 }
 
 impl Agent {
-    /// An agent with an empty table. `start` is when HELLOs begin, if there are any; `rng` draws
-    /// jitter.
+    /// Creates an agent with an empty table. `start` is the instant of the first HELLO; `rng` draws jitter.
     pub fn new(config: impl Into<Arc<Config>>, address: Ipv4Addr, start: Instant, rng: Rng) -> Self {
         let config = config.into();
         Self {
@@ -104,7 +101,7 @@ impl Agent {
         }
     }
 
-    /// The agent of a node with several interfaces, whose addresses these are, the main address first.
+    /// Configures the agent for several interfaces with these addresses, the main address first.
     ///
     /// Requests and errors leave over all interfaces. Each interface sends HELLOs with its own address, so that neighbours are
     /// known by the addresses from which they send, and a route leads over the interface of its next hop.
@@ -181,7 +178,7 @@ impl Agent {
 
 /// A message to be sent.
 struct Outgoing {
-    /// One neighbour; `None`: all.
+    /// Neighbour that receives the message; `None`: all neighbours.
     to: Option<Ipv4Addr>,
     /// Interface over which the message leaves, as in [`Output::Message`].
     interface: Option<Interface>,

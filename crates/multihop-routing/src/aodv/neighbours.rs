@@ -13,7 +13,7 @@ use super::{Agent, LinkFailure, Outgoing, Preset};
 /// Neighbours whose HELLOs were received.
 #[derive(Clone, Debug)]
 pub(super) struct Neighbours {
-    /// When each neighbour is considered lost.
+    /// Instant at which each neighbour is considered lost.
     lost_at: BTreeMap<Ipv4Addr, Instant>,
     /// Instant of the next HELLO; `None` if HELLOs are neither sent nor expected.
     next_hello: Option<Instant>,

@@ -6,7 +6,7 @@ use super::Agent;
 use crate::agent::Output;
 
 impl Agent {
-    /// Reports the route to a destination, now and whenever it changes.
+    /// Starts reporting the route to a destination, now and at each change.
     pub(super) fn watch(&mut self, peer: Ipv4Addr) {
         self.peers.watch(peer);
         self.notify(peer);

@@ -36,7 +36,7 @@ impl Agent {
         let until = match self.config.local_repair {
             LocalRepair::Ns2 => {
                 self.seek(now, destination);
-                // ns-2 uses the point in time at which the wait ends as a duration.
+                // ns-2 uses the instant at which the wait ends as a duration.
                 self.search_ends(destination).map(|end| now + Duration::from_nanos(end.as_nanos()))
             }
             LocalRepair::Rfc | LocalRepair::Off => {

@@ -82,7 +82,7 @@ impl Agent {
         self.send(now, Outgoing { to: Some(back), interface: None, ttl, message, forwarded: true });
     }
 
-    /// Adds the precursors of a reply from the table: both sides use this node.
+    /// Completes the precursors of a reply from the table, because the nodes on both sides use this node.
     fn join(&mut self, destination: Ipv4Addr, ahead: Ipv4Addr, originator: Ipv4Addr, back: Ipv4Addr) {
         self.table.add_precursor(destination, back);
         self.table.add_precursor(originator, ahead);

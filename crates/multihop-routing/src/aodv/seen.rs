@@ -11,11 +11,11 @@ use crate::steps;
 
 /// Recent requests by originator and id.
 ///
-/// Most duplicates arrive before the next new request. The search starts with the latest entry, and
-/// so ends at once.
+/// Most duplicates arrive before the next new request. The search starts with the latest entry and therefore
+/// usually ends at once.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Latest request of the originator. Stored inline rather than behind a pointer, for cache locality.
+    /// Latest request of the originator, stored inline for cache locality.
     latest: SeenRequest,
     /// Earlier requests, the oldest first: all have equal lifetimes.
     earlier: VecDeque<SeenRequest>,
@@ -34,7 +34,7 @@ impl Seen {
         Self { latest: nothing, earlier: VecDeque::new() }
     }
 
-    /// Whether a request is new; if so, it is remembered until `until`, which never decreases.
+    /// Whether a request is new. A new request is remembered until `until`, which must not decrease.
     pub(super) fn is_new(&mut self, now: Instant, originator: Ipv4Addr, id: u32, until: Instant) -> bool {
         let latest_first = iter::once(&self.latest).chain(self.earlier.iter().rev());
         if latest_first
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// In nanoseconds; many times the typical interval between the requests of the test.
+    /// Lifetime in nanoseconds, many times the typical interval between the test's requests.
     const LIFE: u64 = 20;
 
     proptest! {

@@ -28,7 +28,7 @@ pub struct Route {
     pub sequence: Option<Sequence>,
     /// Whether the route can be used.
     pub state: RouteState,
-    /// When a valid route expires, or an invalid one is forgotten.
+    /// Instant at which a valid route expires, or an invalid one is forgotten.
     pub expires: Instant,
     /// Neighbours that use this node to reach the destination.
     pub precursors: BTreeSet<Ipv4Addr>,
@@ -39,7 +39,7 @@ pub struct Route {
 pub enum RouteState {
     /// The route can be used.
     Valid,
-    /// The link failed here, and this node searches for another route.
+    /// The link failed at this node, which searches for another route.
     Repairing,
     /// The route broke or expired.
     Invalid,
@@ -72,8 +72,8 @@ pub(super) struct Table {
     /// Lower bound of the instant at which the next route expires.
     next_expiry: Instant,
     delete_period: Option<Duration>,
-    /// Whether a route keeps its sequence number and its hop count while it is repaired. Only better
-    /// routes replace it then, and it still answers requests.
+    /// Whether a route keeps its sequence number and its hop count during a repair. Meanwhile only better
+    /// routes replace it, and it still answers requests.
     repair_keeps_number: bool,
 }
 
@@ -111,7 +111,7 @@ impl Table {
         self.get(destination).filter(|route| route.state == RouteState::Valid)
     }
 
-    /// A route that can be used, or that keeps its sequence number while it is repaired.
+    /// A valid route, or one that keeps its sequence number during a repair.
     pub(super) fn standing(&self, destination: Ipv4Addr) -> Option<&Route> {
         self.get(destination).filter(|route| self.stands(route))
     }
@@ -147,9 +147,9 @@ impl Table {
         better
     }
 
-    /// Records that a message from a neighbour arrived, with the sequence number that it carried.
-    /// Returns whether the route to the neighbour is new. `take_back` undoes the increment of the
-    /// number that was made when the route was invalidated.
+    /// Records that a message from a neighbour arrived, with the sequence number in it. Returns whether the
+    /// route to the neighbour is new. `take_back` undoes the increment of the number that was made when the
+    /// route was invalidated.
     pub(super) fn meet(
         &mut self,
         neighbour: Ipv4Addr,

@@ -62,7 +62,7 @@ impl Config {
 }
 
 impl Default for Config {
-    /// Average path-delay routing on UM-OLSR.
+    /// Default metric: average path delay, on UM-OLSR.
     fn default() -> Self {
         let olsr = olsr::Config::um_olsr().with_metric(olsr::Metric::default());
         Self { olsr, reservation: None }

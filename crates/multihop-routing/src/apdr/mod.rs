@@ -1,7 +1,7 @@
 //! APDR with path reservation: the first packet of a flow fixes the path of all that follow.
 //!
-//! The agent contains an OLSR agent with a metric. The source writes the path into each packet as a
-//! source route. Nodes on the path follow it, whatever their own routing tables say.
+//! The agent contains an OLSR agent with a metric. The source writes the path into each packet as a source
+//! route, which nodes on the path follow regardless of their own routing tables.
 
 mod config;
 
@@ -32,12 +32,12 @@ pub struct Agent {
     counters: Counters,
 }
 
-/// Counters of an agent.
+/// Counters of an APDR agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
-    /// Paths reserved for new flows.
+    /// Number of paths reserved for new flows.
     pub reserved: u64,
-    /// Reserved paths replaced by another.
+    /// Number of reserved paths replaced by another path.
     pub reselected: u64,
 }
 
@@ -49,7 +49,7 @@ struct Reserved {
 }
 
 impl Agent {
-    /// Wraps the OLSR agent, with a metric, of the node with this address.
+    /// Wraps the OLSR agent of the node with this address; the OLSR agent must have a metric.
     pub const fn new(address: Ipv4Addr, olsr: olsr::Agent, config: Reservation) -> Self {
         Self {
             olsr,
@@ -61,12 +61,12 @@ impl Agent {
         }
     }
 
-    /// The OLSR agent.
+    /// The OLSR agent inside this agent.
     pub const fn olsr(&self) -> &olsr::Agent {
         &self.olsr
     }
 
-    /// The counters so far.
+    /// Counters since the start of the agent.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -79,7 +79,7 @@ impl Agent {
                 let next_hop = self.olsr.interface_of(path[0]).unwrap_or(path[0]);
                 self.outputs.push_back(Output::Forward { ticket, next_hop, route });
             }
-            // No path, or too many hops for a source route: routed hop by hop.
+            // Without a path, or with too many hops for a source route, the packet is routed hop by hop.
             None => self.olsr.handle(now, Input::Packet(packet)),
         }
     }
@@ -185,7 +185,8 @@ fn source_route(path: &[Ipv4Addr]) -> SourceRoute {
     SourceRoute { first_hop_external: false, last_hop_external: false, salvage: 0, segments_left, route }
 }
 
-/// Time without packets after which a flow counts as ended: longer than any transport pauses between two attempts.
+/// Time without packets after which a flow counts as ended. It exceeds the pause of any transport between two
+/// attempts.
 const MEMORY: Duration = Duration::from_secs(300);
 
 #[cfg(test)]

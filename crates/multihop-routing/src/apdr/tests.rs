@@ -43,7 +43,7 @@ impl Bench {
         self
     }
 
-    /// 2 and 3 report the delays of the links to them.
+    /// Receives HELLOs in which nodes 2 and 3 report the delays of the links to them.
     fn costs(&mut self, to_2: u32, to_3: u32) -> &mut Self {
         self.hears(2, to_2).hears(3, to_3)
     }
@@ -90,7 +90,7 @@ impl Bench {
         outputs
     }
 
-    /// The next hop of a packet of a flow to 4; `None` if it was dropped.
+    /// Sends a packet of a flow to node 4; returns the next hop, or `None` if the packet was dropped.
     fn sends(&mut self, flow: u32) -> Option<u8> {
         match &self.gives(data(None), flow, None)[..] {
             [Output::Forward { next_hop, route: Some(route), .. }] => {
@@ -131,7 +131,7 @@ fn a_broken_path_is_held_or_replaced() {
     for (on_break, after) in [(OnBreak::Hold, Some(2)), (OnBreak::Reselect, Some(3))] {
         let mut b = Bench::new(on_break, None);
         assert_eq!(b.sends(1), Some(2));
-        // No HELLO of 2 arrived since.
+        // No HELLO of node 2 has arrived since.
         b.at(5).hears(3, 2_000);
         assert_eq!(b.sends(1), Some(2));
         b.at(7);
@@ -166,7 +166,7 @@ fn packets_follow_their_source_route() {
     let forward = |next: u8, route| {
         [Output::Forward { ticket: Ticket(7), next_hop: node(next), route: Some(Arc::new(route)) }]
     };
-    // Not a neighbour: the MAC will report the failure.
+    // The next hop is no neighbour: the MAC will report the failure.
     assert_eq!(b.gives(data(Some(9)), 1, Some(route(&[OWN, 8], 2))), forward(8, route(&[OWN, 8], 1)));
     assert_eq!(b.gives(data(Some(9)), 1, Some(route(&[8, OWN], 1))), forward(4, route(&[8, OWN], 0)));
     // This node is not at this position of the route, or `segments_left` is wrong.

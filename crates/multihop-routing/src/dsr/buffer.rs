@@ -15,11 +15,11 @@ pub(super) struct SendBuffer {
     time: Duration,
 }
 
-/// A packet without a route.
+/// A packet that waits for a route.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) carried: Carried,
-    /// The salvage count with which it will leave; 0 for a packet of this node.
+    /// Salvage count of the packet when it leaves; 0 for a packet of this node.
     pub(super) salvage: u8,
     until: Instant,
 }

@@ -8,7 +8,7 @@ use multihop_wire::dsr::Addresses;
 
 use super::Config;
 
-/// Paths that begin at one node; they are stored without that node.
+/// Paths that begin at one node, stored without that node.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     owner: Ipv4Addr,
@@ -21,7 +21,7 @@ pub(super) struct Cache {
     used: Option<(Addresses, u32)>,
 }
 
-/// The part of the cache that holds a path.
+/// Part of the cache that contains a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Part {
     /// Routes that this node requested or used.
@@ -118,7 +118,7 @@ impl Cache {
         Some((part, index, path))
     }
 
-    /// How many nodes of a path come before a link that was recently reported broken.
+    /// Number of nodes in a path before the first link that was recently reported broken.
     fn unbroken(&self, now: Instant, path: &[Ipv4Addr]) -> usize {
         if self.broken.is_empty() {
             return path.len();
@@ -141,11 +141,11 @@ struct Broken {
     until: Instant,
 }
 
-/// Paths in fixed places, with an index that speeds up searches.
+/// Paths in fixed entries, with an index that speeds up searches.
 #[derive(Clone, Debug)]
 struct Store {
     entries: Vec<Entry>,
-    /// [`sign`]s of each path's nodes.
+    /// Combined [`sign`]s of the nodes of each path.
     signs: Vec<u64>,
     size: usize,
     victim: usize,
@@ -209,7 +209,7 @@ impl Store {
         self.signs[place] = signs(path);
     }
 
-    /// The first place from `start` on whose path may contain all nodes with these signs.
+    /// First entry from `start` on whose path may contain all nodes with these signs.
     fn place_with(&self, signs: u64, start: usize) -> Option<usize> {
         let step = self.signs[start..].iter().position(|&those| those & signs == signs)?;
         Some(start + step)
@@ -322,7 +322,7 @@ mod tests {
             cache.learn(Part::Secondary, &[n, 201]);
         }
         assert_eq!(cache.sizes(), [30, 64]);
-        // Round robin: of 100 paths, the last 30 and the last 64 remain.
+        // Entries are replaced round robin: of 100 paths, the last 30 and the last 64 remain.
         assert!(cache.find(200).is_some());
         assert_eq!([37, 38, 71, 72, 101].map(|n| cache.find(n).is_some()), [false, true, true, true, true]);
         let primary = |n: u8| cache.0.stores[0].entries.iter().any(|entry| entry.path[0] == node(n));
@@ -368,7 +368,7 @@ mod tests {
             cache.learn(Part::Primary, &[2, 3]);
             assert!(cache.0.find(at(9), node(3)).is_some());
             assert_eq!(cache.0.find(at(10), node(3)).is_some(), expected);
-            // Learned again with an extension: the whole path is refreshed.
+            // The path is learned again with an extension, which refreshes the whole path.
             cache.0.learn(at(11), Part::Primary, &path(&[2, 3, 4]));
             assert!(cache.0.find(at(20), node(3)).is_some());
         }

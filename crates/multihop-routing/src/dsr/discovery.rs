@@ -31,7 +31,7 @@ impl Agent {
     }
 
     // DEVIATION dsr-8: ns-2 drops only the packets that it checks before one that originates here.
-    /// Packets of others wait for one search only.
+    /// Drops the packets of other nodes, which wait for one search only.
     fn give_up_on_others(&mut self, target: Ipv4Addr) {
         let mut from = 0;
         while let Some((at, waiting)) =
@@ -55,7 +55,7 @@ impl Agent {
             }
             Reach::Everyone => {
                 self.counters.requests += 1;
-                // The error has now reached more than the neighbours.
+                // The route error has now reached more nodes than the neighbours.
                 self.last_error = None;
                 REQUEST_TTL
             }
@@ -177,7 +177,7 @@ impl Agent {
         for waiting in leaving {
             let destination = waiting.carried.destination();
             let Some(path) = self.cache.find_for_use(now, destination) else {
-                // A primary part of size 0 cannot hold the path.
+                // The cache may not contain the path, because its primary part has size 0.
                 self.store(now, waiting.carried, waiting.salvage);
                 continue;
             };
@@ -191,15 +191,15 @@ impl Agent {
         }
     }
 
-    /// Keeps the latest route error, which this node's next request repeats (RFC 4728 §3.4.4).
+    /// Keeps the latest route error for this node's next request, which repeats it (RFC 4728 §3.4.4).
     pub(super) fn pass_on(&mut self, now: Instant, error: &RouteError) {
         let error = RouteError { salvage: 0, destination: Ipv4Addr::BROADCAST, quoted: None, ..*error };
         self.last_error = Some((now + ERROR_LIFE, error));
     }
 }
 
-/// TTL of requests through the whole network. Longer paths have more nodes than a header can hold.
+/// TTL of network-wide requests. Longer paths would not fit into a header.
 const REQUEST_TTL: u8 = 16;
 
-/// Time within which this node's next request repeats a route error: ns-2's `max_err_hold`.
+/// Time within which this node's next request repeats a route error (ns-2's `max_err_hold`).
 const ERROR_LIFE: Duration = Duration::from_secs(1);

@@ -34,8 +34,8 @@ impl Agent {
         }
     }
 
-    /// The route error for a packet, and the path back to the node that chose its path; `None` if
-    /// that is this node, or is unknown.
+    /// The route error for a packet, and the path back to the node that chose the packet's path; `None` if
+    /// this node chose it, or the path back is unknown.
     fn error(
         &self,
         carried: &Carried,
@@ -48,8 +48,7 @@ impl Agent {
         if nodes[here] != self.address || nodes[receiver] != next_hop || here == 0 {
             return None;
         }
-        // A route error that cannot be delivered returns to its own source first, inside the new
-        // one.
+        // A route error that cannot be delivered first returns to its source, inside the new route error.
         let mut errors = match carried {
             Carried::Data(_) => Vec::new(),
             Carried::Message(message) => message.header.errors.clone(),
@@ -104,7 +103,7 @@ impl Agent {
         let header = &mut Arc::make_mut(message).header;
         header.replies.retain(|reply| {
             let froms = core::iter::once(&first).chain(reply.route.iter());
-            // Links must work in both directions.
+            // The reply is useful only if it does not contain the broken link in either direction.
             !froms
                 .zip(reply.route.iter())
                 .any(|(&from, &to)| (from, to) == (here, next_hop) || (from, to) == (next_hop, here))
@@ -112,8 +111,8 @@ impl Agent {
         !header.replies.is_empty() || !header.errors.is_empty()
     }
 
-    /// Handles route errors. The last one is for this node. Those before it are for other nodes:
-    /// they could not be delivered because of the link failure that the last one reports.
+    /// Handles route errors. The last one is for this node. Earlier ones are for other nodes and could not be
+    /// delivered because of the link failure that the last one reports.
     pub(super) fn on_errors(&mut self, now: Instant, mut errors: &[RouteError]) {
         self.note_broken(now, errors);
         while let Some((error, inner)) = errors.split_last() {
@@ -136,7 +135,7 @@ impl Agent {
     }
 }
 
-/// Largest number of route errors in one message: ns-2's `MAX_ROUTE_ERRORS`.
+/// Largest number of route errors in one message (ns-2's `MAX_ROUTE_ERRORS`).
 const ERRORS_MAX: usize = 3;
 
 /// The largest value of the salvage field.

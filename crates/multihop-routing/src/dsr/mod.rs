@@ -1,7 +1,7 @@
 //! Dynamic Source Routing (RFC 4728) as in the CMU extensions to ns-2, without flow state.
 //!
-//! Data packets carry their source route in a header. The driver stores it with the packet, passes
-//! it in as received and replaces it by the one in [`Output::Forward`].
+//! Data packets carry their source route in a header. The driver stores the route with the packet, passes it
+//! in as received and replaces it by the route in [`Output::Forward`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -38,7 +38,7 @@ use snooping::{HoldDown, Overhearing};
 
 pub use config::Config;
 
-/// The agent of one node.
+/// The DSR agent of one node.
 #[derive(Clone, Debug)]
 pub struct Agent {
     address: Ipv4Addr,
@@ -51,7 +51,7 @@ pub struct Agent {
     hold_down: HoldDown,
     peers: Peers,
     outbox: Outbox,
-    /// The latest route error, to be repeated in this node's next request.
+    /// The latest route error, which this node's next request repeats.
     last_error: Option<(Instant, RouteError)>,
     /// Instant at which to check the send buffer because an overheard packet has added a path.
     release_at: Option<Instant>,
@@ -59,16 +59,16 @@ pub struct Agent {
     counters: Counters,
 }
 
-/// Counters of an agent.
+/// Counters of a DSR agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Number of route requests to neighbours only.
     pub ring0_requests: u64,
     /// Number of route requests to the whole network.
     pub requests: u64,
-    /// Replies sent as the target.
+    /// Number of replies sent as the target of a request.
     pub replies: u64,
-    /// Replies from the cache.
+    /// Number of replies sent from the cache.
     pub cache_replies: u64,
     /// Number of gratuitous replies sent.
     pub gratuitous_replies: u64,
@@ -81,7 +81,7 @@ pub struct Counters {
 }
 
 impl Agent {
-    /// The agent of the node with this address; `rng` draws jitter.
+    /// Creates the agent of the node with this address; `rng` draws jitter.
     pub fn new(address: Ipv4Addr, config: Config, rng: Rng) -> Self {
         Self {
             address,
@@ -106,12 +106,12 @@ impl Agent {
         self.cache.find(now, destination)
     }
 
-    /// The counters so far.
+    /// Counters since the start of the agent.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Sends a packet of this node, now or once there is a path.
+    /// Sends a packet of this node, now or as soon as a path is known.
     fn originate(&mut self, now: Instant, carried: Carried) {
         let destination = carried.destination();
         if destination == self.address || carried.source() != self.address {
@@ -144,7 +144,7 @@ impl Agent {
         self.outbox.push_at(now, at, carried.along(route, next_hop, UNICAST_TTL));
     }
 
-    /// Forwards a packet along its source route; `ttl` is that of a message.
+    /// Forwards a packet along its source route; `ttl` is the TTL of a message.
     fn forward(&mut self, now: Instant, carried: Carried, ttl: u8) {
         let Some((mut route, trip)) = self.trip_to_here(&carried) else {
             self.counters.malformed += 1;
@@ -168,8 +168,7 @@ impl Agent {
 
     fn on_message(&mut self, now: Instant, ttl: u8, message: Arc<DsrMessage>) {
         if message.source == self.address {
-            // This node's own request came back, or a message was salvaged along a path through
-            // this node.
+            // This node's own request returned, or a message was salvaged along a path through this node.
             if message.header.request.is_none() && ttl > 1 {
                 self.forward(now, Carried::Message(message), ttl);
             }
@@ -316,7 +315,7 @@ impl Carried {
         }
     }
 
-    /// Output that sends the packet or message to a neighbour; `ttl` is the message's.
+    /// Output that sends the packet or message to a neighbour; `ttl` is the TTL of a message.
     fn along(self, route: SourceRoute, next_hop: Ipv4Addr, ttl: u8) -> Output {
         match self {
             Self::Data(packet) => {

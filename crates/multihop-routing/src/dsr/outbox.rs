@@ -8,7 +8,7 @@ use multihop_core::{DropReason, Instant, Notice};
 use super::Carried;
 use crate::agent::Output;
 
-/// Immediate and delayed outputs.
+/// Queue of immediate and delayed outputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     ready: VecDeque<Output>,
@@ -32,7 +32,7 @@ impl Outbox {
 
     pub(super) fn discard(&mut self, carried: &Carried, reason: DropReason) {
         if let Carried::Data(packet) = carried {
-            // The source gets a route error instead of an ICMP error.
+            // The source receives a route error instead of an ICMP error.
             self.push(Output::Drop { ticket: packet.ticket, reason, tell_source: false });
         }
     }

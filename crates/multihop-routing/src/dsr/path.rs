@@ -7,9 +7,9 @@ use multihop_wire::dsr::{Addresses, SourceRoute};
 /// The path of a packet, and its position on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Trip {
-    /// Nodes from the one that chose the path to the destination, without repetitions.
+    /// Nodes on the path, from the node that chose it to the destination, without repetitions.
     pub(super) nodes: Addresses,
-    /// Index of the node that the packet is being sent to; the node before it is the sender.
+    /// Index of the node to which the packet is being sent; the node before it is the sender.
     pub(super) receiver: usize,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn reversed(nodes: &[Ipv4Addr]) -> Addresses {
     Addresses::collect(nodes.iter().rev().copied()).expect("no longer than before")
 }
 
-/// The source route from `chooser` along `path` to its last node; the first node is the next hop.
+/// The source route that node `chooser` makes of `path`; the first node of `path` is the next hop.
 pub(super) fn source_route(chooser: Ipv4Addr, path: &[Ipv4Addr], salvage: u8) -> SourceRoute {
     let between = &path[..path.len() - 1];
     let segments_left = u8::try_from(between.len()).expect("paths are short");

@@ -11,14 +11,14 @@ use super::outbox::Outbox;
 /// Path lengths in the last notices to this host's connections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers {
-    /// Hops to each peer that packets were sent to; `None` while there is no path.
+    /// Number of hops to each peer to which packets were sent; `None` if there is no path.
     hops: BTreeMap<Ipv4Addr, Option<usize>>,
     /// Version of the route cache from which the path lengths were computed.
     version: u32,
 }
 
 impl Peers {
-    /// Updates the peer's route after a packet to `peer`, with a path of this length or without one.
+    /// Records the path length of a packet to `peer`, `None` without a path, and sends notices if it changed.
     pub(super) fn update(&mut self, peer: Ipv4Addr, hops: Option<usize>, out: &mut Outbox) {
         match self.hops.get_mut(&peer) {
             Some(known) => change(peer, known, hops, out),

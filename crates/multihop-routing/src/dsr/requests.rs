@@ -7,14 +7,14 @@ use multihop_core::{Duration, Instant, Rng};
 
 use super::Config;
 
-/// The state of searches, and the requests seen.
+/// State of this node's searches, and the requests seen.
 #[derive(Clone, Debug)]
 pub(super) struct RequestTable {
     seen: BTreeMap<Ipv4Addr, Seen>,
     searches: BTreeMap<Ipv4Addr, Search>,
 }
 
-/// How far a request propagates.
+/// Range over which a request propagates.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reach {
     /// The request reaches the neighbours only.
@@ -28,13 +28,13 @@ impl RequestTable {
         Self { seen: BTreeMap::new(), searches: BTreeMap::new() }
     }
 
-    /// Whether a request of this node with this or a later id has been seen.
+    /// Whether a request of this initiator with this id or a later one has been seen.
     pub(super) fn has_seen(&self, initiator: Ipv4Addr, id: u16) -> bool {
         // Ids wrap: half of the values count as earlier.
         self.seen.get(&initiator).is_some_and(|seen| seen.id.wrapping_sub(id) < 1 << 15)
     }
 
-    /// Remembers the id of a request if it is later than the last one.
+    /// Remembers the id of a request if it is later than the last remembered id.
     pub(super) fn note_seen(&mut self, now: Instant, initiator: Ipv4Addr, id: u16) {
         if self.has_seen(initiator, id) {
             return;
@@ -43,9 +43,8 @@ impl RequestTable {
         self.seen.insert(initiator, Seen { id, at: now });
     }
 
-    /// Reach of the request for `target` that is due now; `None` if no request is due.
-    ///
-    /// `own` is false if only packets of other nodes wait: a single non-propagating request is then sent.
+    /// Range of the request for `target` that is due now; `None` if none is due. `own` is false if only
+    /// packets of other nodes wait, for which only a single non-propagating request is sent.
     pub(super) fn next(
         &mut self,
         now: Instant,
@@ -97,7 +96,7 @@ impl RequestTable {
         search.look_at = Some(search.look_at.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// When the next check is due.
+    /// Instant of the next check of the send buffer.
     pub(super) fn next_look(&self) -> Option<Instant> {
         self.searches.values().filter_map(|search| search.look_at).min()
     }
@@ -110,7 +109,7 @@ impl RequestTable {
         Some(target)
     }
 
-    /// Ends the search for `target`, to which a path was found: the next search may start at once.
+    /// Ends the search for `target`, because a path was found: the next search may start at once.
     pub(super) fn found(&mut self, target: Ipv4Addr) {
         self.searches.remove(&target);
     }
@@ -124,9 +123,9 @@ struct Seen {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Search {
-    /// Searches so far: non-propagating requests, or propagating ones if `ring0` is off.
+    /// Number of searches so far: non-propagating requests, or propagating ones if `ring0` is off.
     cycles: u8,
-    /// When the last search started.
+    /// Instant at which the last search started.
     started: Option<Instant>,
     /// Whether the current search has sent only a non-propagating request.
     only_ring0: bool,
@@ -135,7 +134,7 @@ struct Search {
 
 impl Search {
     // DEVIATION dsr-7: the first search may start at once, also right after the start of a run.
-    /// When the next search may start: 4^n periods after the nth.
+    /// Earliest start of the next search: 4^n periods after the n-th one.
     fn next_start(&self, config: &Config) -> Option<Instant> {
         let gap = config.request_period.saturating_mul(1 << (2 * self.cycles));
         Some(self.started? + gap.min(config.rreq_backoff_max))
@@ -146,7 +145,7 @@ impl Search {
     }
 }
 
-/// Removes the oldest entry of a full table, unless there is one for `key`.
+/// Removes the oldest entry of a full table, unless the table has an entry for `key`.
 fn make_room<T>(table: &mut BTreeMap<Ipv4Addr, T>, key: Ipv4Addr, age: impl Fn(&T) -> Instant) {
     if table.len() >= TABLE_SIZE && !table.contains_key(&key) {
         let oldest = table.iter().min_by_key(|(_, entry)| age(entry)).map(|(&key, _)| key);
@@ -175,7 +174,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// When requests leave if each is sent as early as possible.
+    /// Instants at which requests leave if each is sent as early as possible.
     fn requests(config: &Config, own: bool, seconds: u64) -> Vec<(u64, Reach)> {
         let mut table = RequestTable::new();
         (0..seconds * 100)

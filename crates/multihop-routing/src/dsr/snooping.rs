@@ -81,8 +81,8 @@ impl Agent {
         true
     }
 
-    /// Adds the rest of an overheard packet's path beyond this node to the cache. If the path does not contain this
-    /// node, adds the link to the transmitting node and the rest of the path from there.
+    /// Adds the part of an overheard packet's path after this node to the cache. If the path does not contain
+    /// this node, adds the link to the transmitting node and the rest of the path from there.
     fn learn_from(&mut self, now: Instant, trip: &Trip) {
         if !self.config.snoop {
             return;
@@ -93,7 +93,8 @@ impl Agent {
         }
     }
 
-    /// Stores the part beyond this node of a path in an overheard reply, if this node can reach the other node.
+    /// Stores the part after this node of a path in an overheard reply, if this node can reach the other
+    /// node.
     fn learn_own_part(&mut self, now: Instant, first: Ipv4Addr, reply: &RouteReply) {
         if !is_simple(&reply.route) || reply.route.contains(&first) {
             self.counters.malformed += 1;
@@ -117,10 +118,11 @@ impl Agent {
     }
 }
 
-/// Recently overheard packets, to recognise them on later hops.
+/// Recently overheard packets, which are thus recognised on later hops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overhearing {
-    /// Indexed by the low bits of the packet id: the remaining bits plus one, 0 if empty.
+    /// Hash table indexed by the low bits of the packet id. An entry contains the remaining bits plus one, or
+    /// 0 if it is empty.
     ids: Vec<u32>,
     lessons: [Option<Lesson>; LESSONS],
     next: usize,
@@ -190,7 +192,7 @@ const ID_BITS: u32 = 10;
 /// Number of remembered source routes: enough for the flows nearby.
 const LESSONS: usize = 4;
 
-/// Time between two gratuitous replies about one route: ns-2's `grat_hold_down_time`.
+/// Shortest time between two gratuitous replies about one route (ns-2's `grat_hold_down_time`).
 const HOLD_DOWN: Duration = Duration::from_secs(1);
-/// Number of replies that are remembered for the hold-down: ns-2's `RTREP_HOLDOFF_SIZE`.
+/// Number of replies remembered for the hold-down (ns-2's `RTREP_HOLDOFF_SIZE`).
 const HOLD_DOWN_SIZE: usize = 10;

@@ -28,7 +28,7 @@ impl Node {
         Self { agent, now: Instant::ZERO, seen: Vec::new() }
     }
 
-    /// An agent with this path in its cache.
+    /// Creates an agent with this path in its cache.
     fn knowing(config: Config, path: &[u8]) -> Self {
         let mut n = Self::new(config);
         n.agent.cache.learn(n.now, Part::Primary, &list(path));
@@ -130,7 +130,7 @@ fn data(ticket: u32, source: u8, destination: u8) -> Routable {
     }
 }
 
-/// A packet that this node originates.
+/// A packet to `destination` that this node originates.
 fn own(ticket: u32, destination: u8) -> Input {
     Input::Packet(data(ticket, 1, destination))
 }

@@ -10,8 +10,8 @@ use crate::steps;
 
 /// Flooded messages that were received, by originator.
 ///
-/// With one interface, a message that was received has also been processed and retransmitted. The
-/// RFC's interface list and retransmitted flag are not needed.
+/// With one interface, a message that was received has also been processed and retransmitted. The interface
+/// list and the retransmitted flag of the RFC are therefore not needed.
 // DEVIATION olsr-4: one tuple for each originator, which is valid as long as its latest message.
 #[derive(Clone, Debug, Default)]
 pub struct Duplicates {
@@ -32,10 +32,9 @@ struct Seen {
     window: Window,
 }
 
-/// The latest sequence number; bit n of `seen` stands for the n-th number before it.
-///
-/// Wide enough for the messages that a node sends within the RFC's hold time: a HELLO in 1.5 s and
-/// a TC in 4.5 s are 27 in 30 s.
+/// The latest sequence number; bit n of `seen` stands for the n-th number before it. The bitmap covers the
+/// messages that a node sends within the RFC's hold time: a HELLO every 1.5 s and a TC every 4.5 s are 27 in
+/// 30 s.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(Rust, packed(2))]
 struct Window {
@@ -44,7 +43,7 @@ struct Window {
 }
 
 impl Duplicates {
-    /// Whether a message is new; if so, it is remembered.
+    /// Whether an originator is known, or may be added because fewer than `most` are known.
     pub fn admit(&mut self, originator: Ipv4Addr, sequence: u16, until: Instant) -> bool {
         let until = u32::try_from(until.as_nanos().div_ceil(SECOND)).unwrap_or(u32::MAX);
         self.due = self.due.min(until);
@@ -70,7 +69,7 @@ impl Duplicates {
         self.list.len() < most || known()
     }
 
-    /// Forgets originators whose latest message is no longer valid.
+    /// Forgets originators whose latest message has expired.
     pub fn expire(&mut self, now: Instant) {
         let seconds = now.as_nanos() / SECOND;
         if seconds >= self.due.into() {
@@ -85,7 +84,7 @@ impl Duplicates {
 const SECOND: u64 = 1_000_000_000;
 
 impl Window {
-    /// The window with one more number; `None` if the number is a duplicate.
+    /// The window with an additional number; `None` if the number is a duplicate.
     fn with(self, sequence: u16) -> Option<Self> {
         let ahead = sequence.wrapping_sub(self.latest);
         let behind = self.latest.wrapping_sub(sequence);
@@ -97,7 +96,7 @@ impl Window {
         } else if ahead < WIDTH {
             Some(Self { latest: sequence, seen: self.seen << ahead | 1 })
         } else {
-            // Far ahead, or the originator has restarted.
+            // The number is far ahead, or the originator has restarted.
             Some(Self { latest: sequence, seen: 1 })
         }
     }

@@ -21,7 +21,7 @@ pub struct Hysteresis {
     pub low: u32,
 }
 
-/// The quality of a link.
+/// Quality of a link, and the packets from which it is estimated.
 #[derive(Clone, Debug)]
 pub struct Quality {
     /// Quality of the link, in millionths.
@@ -35,7 +35,7 @@ pub struct Quality {
     /// Instant at which the next packet counts as lost, because the neighbour has sent nothing for longer than its
     /// HELLO interval.
     pub silent_at: Instant,
-    /// Packets considered lost since the last one arrived.
+    /// Number of packets presumed lost since the last arrival.
     presumed_lost: u16,
 }
 
@@ -55,7 +55,7 @@ impl Quality {
     /// Records a packet that arrived, and the loss of the missing ones before it, except those already counted.
     pub fn packet(&mut self, now: Instant, hysteresis: Hysteresis, sequence: u16, slack: Duration) {
         let missing = match sequence.wrapping_sub(self.sequence) {
-            // A duplicate, or the neighbour has restarted.
+            // The packet is a duplicate, or the neighbour has restarted.
             0 | 0x8000.. => 0,
             step => step - 1,
         };
@@ -71,7 +71,7 @@ impl Quality {
         self.listen(now, slack);
     }
 
-    /// A HELLO announced the interval to the next one.
+    /// Records the interval that a HELLO announced until the next one.
     pub fn hello(&mut self, now: Instant, interval: Duration, slack: Duration) {
         self.interval = interval;
         self.listen(now, slack);
@@ -164,7 +164,7 @@ mod tests {
         let mut quality = Quality::new(hysteresis, 0xfffe);
         quality.value = 1_000_000;
         quality.packet(Instant::ZERO, hysteresis, 1, Duration::ZERO);
-        // Two lost: 0.25, then one arrived.
+        // After two losses the quality is 0.25, then one packet arrives.
         assert_eq!(quality.value, 625_000);
         quality.value = 1_000_000;
         quality.silence(hysteresis);

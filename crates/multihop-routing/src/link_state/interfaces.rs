@@ -1,4 +1,4 @@
-//! The interfaces of a node that has several, and the flooded messages that it has forwarded.
+//! Table of the interfaces of a node that has several, and of the flooded messages that it has forwarded.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,7 +16,8 @@ pub struct OwnInterfaces {
 }
 
 impl OwnInterfaces {
-    /// Makes the table of a node from the numbers and addresses of its interfaces; `None` if there are fewer than two.
+    /// Creates the table from the numbers and addresses of the interfaces; `None` if there are fewer than
+    /// two.
     pub fn new(list: Vec<(Interface, Ipv4Addr)>) -> Option<Box<Self>> {
         (list.len() > 1).then(|| Box::new(Self { list, forwarded: Duplicates::default() }))
     }
@@ -26,7 +27,7 @@ impl OwnInterfaces {
         &self.list
     }
 
-    /// Whether an address is that of one of the interfaces.
+    /// Whether an address belongs to one of the interfaces.
     pub fn has(&self, address: Ipv4Addr) -> bool {
         self.list.iter().any(|(_, own)| *own == address)
     }
@@ -36,9 +37,9 @@ impl OwnInterfaces {
         self.list.iter().find(|(number, _)| *number == interface).map(|(_, address)| *address)
     }
 
-    /// Whether a flooded message may be forwarded, because it was not forwarded before; recorded until `until`. A
-    /// message first received from a node that has not chosen this node as a relay may still be forwarded when it
-    /// arrives from one that has (RFC 3626 §3.4.1).
+    /// Whether a flooded message may be forwarded, because it was not forwarded before. The decision is
+    /// remembered until `until`. A message first received from a node that has not chosen this node as a
+    /// relay may still be forwarded when it arrives from one that has (RFC 3626 §3.4.1).
     // DEVIATION olsr-6: whether a message came again over the same interface does not matter.
     pub fn may_forward(&mut self, now: Instant, originator: Ipv4Addr, sequence: u16, until: Instant) -> bool {
         self.forwarded.expire(now);

@@ -15,12 +15,13 @@ pub struct Relay<I> {
     pub willingness: u8,
     /// Whether the candidate is elected in any case.
     pub always: bool,
-    /// Nodes that the neighbour covers, of those that relays must cover.
+    /// Nodes that the neighbour covers, among those that relays must cover.
     pub covers: I,
 }
 
-/// Elects relays so that each node is covered by `coverage` of them, or by as many as possible. In the order of the
-/// neighbours. `pairs` is at least the number of pairs of neighbour and covered node.
+/// Elects relays so that each node is covered by `coverage` of them, or by as many as possible. The result
+/// has the order of the neighbours. `pairs` is an upper bound of the number of pairs of neighbour and covered
+/// node.
 pub fn elect<I: Iterator<Item = Ipv4Addr>>(
     neighbours: impl ExactSizeIterator<Item = Relay<I>>,
     pairs: usize,
@@ -32,7 +33,7 @@ pub fn elect<I: Iterator<Item = Ipv4Addr>>(
             election.choose(at);
         }
     }
-    // Nodes that have no more candidates than they need leave no choice.
+    // For nodes that have no more candidates than they need, all candidates are elected.
     for at in 0..election.candidates.len() {
         if election.targets_of(at).any(|target| target.providers <= election.coverage) {
             election.choose(at);
@@ -49,7 +50,7 @@ struct Election {
     coverage: u32,
     candidates: Vec<Candidate>,
     targets: Vec<Target>,
-    /// Indices of the targets that each candidate covers, candidate by candidate.
+    /// Indices of the targets that each candidate covers, grouped by candidate.
     edges: Vec<u32>,
 }
 
@@ -69,15 +70,16 @@ struct Target {
 }
 
 impl Election {
-    /// Election among neighbours; `pairs` is at least the number of pairs of neighbour and covered node.
+    /// Prepares the election among neighbours; `pairs` is an upper bound of the number of pairs of neighbour
+    /// and covered node.
     fn new<I: Iterator<Item = Ipv4Addr>>(
         neighbours: impl ExactSizeIterator<Item = Relay<I>>,
         pairs: usize,
         coverage: u32,
     ) -> Self {
-        // Powers of two: temporary allocations of few sizes are reused.
+        // Sizes are powers of two, so that temporary allocations of few sizes are reused.
         let room = pairs.next_power_of_two();
-        // First the addresses, then the indices of the targets with these addresses.
+        // The list first contains addresses, then the indices of the targets with these addresses.
         let mut edges = Vec::with_capacity(room);
         let mut candidates = Vec::with_capacity(neighbours.len().next_power_of_two());
         for Relay { address, willingness, always, covers } in neighbours {

@@ -1,4 +1,4 @@
-//! Paths of least cost, by Dijkstra's algorithm.
+//! Paths of least cost by Dijkstra's algorithm.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -13,10 +13,10 @@ pub trait Graph {
     /// Address of the node at which the search begins.
     fn own(&self) -> Ipv4Addr;
 
-    /// Each usable link of the node itself.
+    /// Calls `each` for each usable link of the node itself.
     fn each_neighbour(&self, each: impl FnMut(Neighbour));
 
-    /// The links of another node that forwards packets, with their costs.
+    /// Calls `each` for the links of another node that forwards packets, with their costs.
     fn each_link(&self, from: Ipv4Addr, each: impl FnMut(Ipv4Addr, u64));
 }
 
@@ -32,7 +32,7 @@ pub struct Neighbour {
     pub relays: bool,
 }
 
-/// A search, with storage that the next one reuses.
+/// State of a search, whose memory the next search reuses.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     places: Addresses<u16>,
@@ -46,12 +46,12 @@ pub struct Node {
     /// Address of the node.
     pub address: Ipv4Addr,
     rank: Rank,
-    /// Node before this one on the path.
+    /// Previous node on the path.
     pub last: Ipv4Addr,
     relays: bool,
 }
 
-/// The lower rank wins: by cost, then by hops, then by the address of the first hop.
+/// Order of preference, lower first: by cost, then by hops, then by the address of the first hop.
 type Rank = (u64, u8, Ipv4Addr);
 
 impl Node {
@@ -83,7 +83,7 @@ impl Search {
         });
         while let Some(Reverse((rank, at))) = self.open.pop() {
             let node = self.nodes[usize::from(at)];
-            // A better path to the node has been found since.
+            // A better path to the node has been found in the meantime.
             if node.rank != rank || !node.relays {
                 continue;
             }

@@ -15,8 +15,8 @@ pub struct Table<K, V = ()> {
     keys: Vec<K>,
     values: Vec<V>,
     expiries: Vec<Instant>,
-    /// Lower bound of the instant at which a tuple expires. Not updated when tuples are refreshed, but recomputed when
-    /// it is reached.
+    /// Lower bound of the instant at which a tuple expires. Not updated when tuples are refreshed, but
+    /// recomputed when that instant is reached.
     due: Instant,
 }
 
@@ -62,7 +62,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
         self.keys.binary_search(&key).ok().map(|at| &self.values[at])
     }
 
-    /// The indices of the tuples with a key, assumed to be few.
+    /// Indices of the tuples with a key, of which there should be few.
     pub fn range_of(&self, key: K) -> Range<usize> {
         let from = self.keys.partition_point(|&other| other < key);
         let len = self.keys[from..].iter().take_while(|&&other| other == key).count();
@@ -170,8 +170,8 @@ pub(crate) fn make_room<T>(column: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Frees most of the memory of a column that has become much shorter: each node has many neighbours
-/// at some time, but not all nodes at the same time.
+/// Frees most of the memory of a column that has become much shorter. Each node has many neighbours at some
+/// time, but not all nodes at the same time.
 pub(crate) fn shrink<T>(column: &mut Vec<T>) {
     let room = room_for::<T>(column.len() + 1);
     if column.capacity() > room_for::<T>(room + 1) {

@@ -12,13 +12,13 @@ use super::routes::{Detail, Known, Route, Routes};
 use crate::link_state::search::{self, Graph, Search};
 use crate::link_state::table::{self, Table};
 
-/// The link costs that belong to each node's last TC, by originator.
+/// The link costs announced with each node's last TC, by originator.
 pub(super) type Prices = Table<Ipv4Addr, Arc<Costs>>;
 
-/// The orders of the last TCs, by originator, of those whose neighbours are not sorted by address.
+/// The order of neighbours in the last TC of each originator, for TCs not sorted by address.
 pub(super) type Orders = Table<Ipv4Addr, Order>;
 
-/// The order in which a TC lists its neighbours, and with them their costs.
+/// Order in which a TC lists its neighbours and their costs.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     /// The sequence number of the TC.
@@ -117,10 +117,9 @@ impl Priced<'_> {
         self.without_own(own, main, self.gauges.cost(via, self.metric))
     }
 
-    /// A delay without the part that this node's own packets cause, if they cross the link.
-    ///
-    /// In an M/M/1 queue the inverse of the delay is the unused service rate: without these packets
-    /// it would be greater by their rate.
+    /// A delay without the part caused by this node's own packets, if they cross the link. In an M/M/1 queue
+    /// the inverse of the delay is the unused service rate, which would be higher by the rate of these
+    /// packets.
     fn without_own(&self, from: Ipv4Addr, to: Ipv4Addr, cost: u32) -> u64 {
         let cost = u64::from(cost);
         if self.own_load.is_empty() {
@@ -133,7 +132,8 @@ impl Priced<'_> {
 }
 
 impl Known<'_> {
-    /// The links from a node, with their costs. Links known from HELLOs count if there is no TC.
+    /// Calls `each` for the links from a node, with their costs. Links known from HELLOs count if there is no
+    /// TC.
     fn each_link(&self, priced: Priced<'_>, from: Ipv4Addr, mut each: impl FnMut(Ipv4Addr, u64)) {
         let mut each = |to, cost| each(to, priced.without_own(from, to, cost));
         match self.topology.of(from) {
@@ -154,14 +154,14 @@ impl Known<'_> {
         }
     }
 
-    /// The cost of a path that begins with a neighbour, if all of its links exist.
+    /// The cost of a path that begins with a neighbour; `None` unless all of its links exist.
     pub(super) fn cost_of(&self, path: &[Ipv4Addr], priced: Priced<'_>) -> Option<u64> {
         let first = *path.first()?;
         let via = self.neighbours.get(first)?.via?;
         Some(priced.neighbour(self.own, first, via) + self.cost_beyond(path, priced)?)
     }
 
-    /// The cost of a path from its first node on.
+    /// The cost of a path after its first node.
     pub(super) fn cost_beyond(&self, path: &[Ipv4Addr], priced: Priced<'_>) -> Option<u64> {
         let mut sum = 0;
         for link in path.windows(2) {

@@ -156,7 +156,7 @@ pub enum Clocks {
     Echoed,
 }
 
-/// Which neighbours TCs list.
+/// Choice of the neighbours that TCs list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Advertised {
     /// Only neighbours that chose this node as their relay (MPR selectors).
@@ -208,14 +208,13 @@ impl Config {
         Self { triggered: Some(Triggered::new()), ..Self::rfc() }
     }
 
-    /// UM-OLSR, the agent of most published ns-2 simulations.
-    ///
-    /// The node's own messages wait like those that it forwards, and TCs stop with the last selector.
+    /// UM-OLSR, the agent of most published ns-2 simulations. A node's own messages wait like forwarded
+    /// messages, and TCs end with the last selector.
     pub const fn um_olsr() -> Self {
         Self { preset: Preset::UmOlsr, own_messages_wait: true, empty_tcs: false, ..Self::rfc() }
     }
 
-    /// Chooses routes of least cost by this metric, for which TCs list all neighbours.
+    /// Chooses routes of least cost by this metric; TCs then list all neighbours.
     pub const fn with_metric(self, metric: Metric) -> Self {
         Self { metric: Some(metric), advertised: Advertised::Neighbours, ..self }
     }
@@ -268,7 +267,7 @@ impl Config {
     }
 }
 
-/// The number that `TC_REDUNDANCY` of RFC 3626 has.
+/// Value of `TC_REDUNDANCY` in RFC 3626.
 impl Field for Advertised {
     type Bounds = ();
 
@@ -299,14 +298,14 @@ impl Metric {
 }
 
 impl Metric {
-    /// Whether the path of the previous packet matters for the next one.
+    /// Whether the path of the previous packet influences the next packet's path.
     pub(super) fn keeps_paths(&self) -> bool {
         self.switching != Switching::default()
     }
 }
 
 impl Default for Metric {
-    /// Average path-delay routing with the smallest weight of its paper.
+    /// Default metric: average path delay with the smallest weight of its paper.
     fn default() -> Self {
         Self {
             kind: &DELAY,
@@ -325,11 +324,11 @@ impl Triggered {
 }
 
 impl Default for Triggered {
-    /// The values for the intervals of RFC 3626.
+    /// Default values for the intervals of RFC 3626.
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// Bounds of the shortest time between early messages, s.
+/// Bounds for the shortest time between early messages, s.
 const MIN_INTERVAL: RangeInclusive<f64> = 0.01..=1000.0;

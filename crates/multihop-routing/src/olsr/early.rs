@@ -1,8 +1,9 @@
-//! Early HELLOs and TCs: messages that leave before their interval has passed because something has changed.
+//! Early HELLOs and TCs: messages that leave before their interval has passed, because of a change.
 //!
-//! RFC 3626 allows them (section 9.3 for TCs). Their rate is bounded as in RFC 6130 (`HELLO_MIN_INTERVAL`) and RFC 7181
-//! (`TC_MIN_INTERVAL`), and by a budget that grows by one message per interval, so that a neighbour whose link flaps, or
-//! an attacker, at most doubles the messages of this node in the long run. Each waits for a random time (RFC 5148).
+//! RFC 3626 allows them (section 9.3 for TCs). Their rate is bounded as in RFC 6130 (`HELLO_MIN_INTERVAL`)
+//! and RFC 7181 (`TC_MIN_INTERVAL`), and by a budget that grows by one message per interval, so that a
+//! neighbour whose link flaps, or an attacker, at most doubles the messages of this node in the long run.
+//! Each early message waits for a random time (RFC 5148).
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -23,7 +24,7 @@ pub(super) struct Early {
     declared: Vec<HelloLink>,
     /// Sequence numbers of the last TCs of other nodes.
     origins: Table<Ipv4Addr, u16>,
-    /// Whether a TC has left since this node first had relays to flood it.
+    /// Whether a TC has left since this node first had relays that flood it.
     presented: bool,
 }
 
@@ -33,8 +34,8 @@ struct Pace {
     min_interval: Duration,
     /// Interval at which the budget grows by one message.
     refill: Duration,
-    /// Size of the budget, as the time in which an empty one becomes full: reached by a node that sends no early
-    /// message for this time.
+    /// Size of the budget, as the time in which an empty budget becomes full. It is full after this time
+    /// without early messages.
     capacity: Duration,
     /// Earliest instant of the next early message; `None` if none is scheduled.
     due: Option<Instant>,
@@ -42,9 +43,9 @@ struct Pace {
     forced: bool,
     /// Number of further times that the latest early message is repeated.
     repeats: u8,
-    /// When a message of this kind last left.
+    /// Instant at which a message of this kind last left.
     sent: Option<Instant>,
-    /// When the budget is full again.
+    /// Instant at which the budget is full again.
     full_at: Instant,
 }
 
@@ -80,14 +81,14 @@ impl Pace {
         self.schedule_after(now, wait, rng);
     }
 
-    /// The earliest time that the shortest interval and the budget allow.
+    /// Earliest instant that the shortest interval and the budget allow.
     fn allowed_at(&self) -> Instant {
         let spaced = self.sent.map_or(Instant::ZERO, |sent| sent + self.min_interval);
         let missing = self.full_at.saturating_since(Instant::ZERO) + self.refill;
         spaced.max(Instant::ZERO + missing.saturating_sub(self.capacity))
     }
 
-    /// Whether the scheduled message leaves now. If only the rate limit prevents it, the message is postponed.
+    /// Whether the scheduled message leaves now. The message is postponed if only the rate limit prevents it.
     fn is_due(&mut self, now: Instant) -> bool {
         if self.due.is_none_or(|due| due > now) {
             return false;
@@ -97,7 +98,7 @@ impl Pace {
         self.due.is_none()
     }
 
-    /// Decision whether an early message leaves, and how it counts.
+    /// Decides whether an early message leaves, and counts it.
     fn decide(&mut self, now: Instant, is_new: bool, repeats: u8, rng: &mut Rng) -> bool {
         if core::mem::take(&mut self.forced) || is_new {
             self.repeats = repeats;
@@ -132,7 +133,7 @@ impl Early {
         [self.hello.due, self.tc.due].into_iter().flatten().min()
     }
 
-    /// Records that a HELLO leaves that declares these links.
+    /// Records that a HELLO with these links leaves.
     pub(super) fn on_hello(&mut self, now: Instant, links: &[HelloLink], rng: &mut Rng) {
         self.hello.sent = Some(now);
         if self.declared != links {
@@ -188,12 +189,12 @@ impl Agent {
         }
     }
 
-    /// Whether others need this node's announcements.
+    /// Whether other nodes need this node's announcements.
     fn has_announcements(&mut self) -> bool {
         self.announces_outside() || !self.advertised().is_empty()
     }
 
-    /// Sends due early messages that have news or were requested.
+    /// Sends due early messages that contain changes or were forced.
     pub(super) fn send_early(&mut self, now: Instant) {
         let Some(early) = &mut self.early else { return };
         let (hello, tc) = (early.hello.is_due(now), early.tc.is_due(now));

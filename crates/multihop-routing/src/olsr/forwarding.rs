@@ -1,4 +1,4 @@
-//! Queue of messages that wait to share a packet.
+//! Queue of messages that wait to share a packet with others.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ impl Outbox {
             return None;
         }
         let rest = self.waiting.split_off(most.clamp(1, self.waiting.len()));
-        // The packet takes the allocated memory along: most nodes rarely have waiting messages.
+        // The packet takes over the allocated memory, because most nodes rarely have waiting messages.
         let mut messages = core::mem::replace(&mut self.waiting, rest);
         // DEVIATION apdr-1: the time stamp is set when a HELLO leaves the agent, not when its
         // content is fixed.

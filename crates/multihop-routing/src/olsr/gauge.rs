@@ -5,7 +5,7 @@ use multihop_core::Instant;
 /// The measurements of one link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gauge {
-    /// Number of the last HELLO.
+    /// Sequence number of the last HELLO.
     number: u16,
     /// Bitmap of earlier HELLOs: bit n is set if the n-th HELLO before the latest number arrived.
     seen: u16,
@@ -18,7 +18,8 @@ pub(super) struct Gauge {
     average: Option<u64>,
     /// The neighbour's measurement of the opposite direction.
     pub(super) reported: Option<u32>,
-    /// Additional cost of transmissions to the neighbour, as measured by this node's host.
+    /// Cost of transmissions to the neighbour beyond the measurements of HELLOs, as measured by this node's
+    /// host.
     pub(super) local_delay: u32,
 }
 
@@ -28,7 +29,7 @@ impl Gauge {
         let step = number.wrapping_sub(self.number);
         (self.seen, self.span) = match u8::try_from(step) {
             Ok(step @ 1..COUNTED) if self.span > 0 => (self.seen << step | 1, COUNTED.min(self.span + step)),
-            // The first HELLO, the first after a long gap, or the neighbour has restarted.
+            // This is the first HELLO, or the first after a long gap, or the neighbour has restarted.
             _ => (1, 1),
         };
         self.number = number;

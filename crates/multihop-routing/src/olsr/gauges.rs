@@ -10,7 +10,7 @@ use super::config::{Clocks, Metric};
 use super::gauge::{Gauge, micros};
 use crate::link_state::table::Table;
 
-/// Measurements by the interface address of the neighbour.
+/// Measurements of links, by the interface address of the neighbour.
 pub(super) type Gauges = Table<Ipv4Addr, Gauge>;
 
 impl Gauges {
@@ -35,8 +35,8 @@ impl Gauges {
         let delay = match metric.clocks {
             Clocks::Synchronised => Some(gauge.arrived.wrapping_sub(report.stamp)),
             Clocks::Echoed => report.echoes.iter().find(|echo| echo.address == own).map(|echo| {
-                // RFC 9616 §3.2: the round-trip time minus the time that the neighbour kept the
-                // stamp.
+                // RFC 9616 §3.2: the round-trip time minus the time between arrival and return of the stamp
+                // at the neighbour.
                 let kept = report.stamp.wrapping_sub(echo.arrived);
                 gauge.arrived.wrapping_sub(echo.stamp).wrapping_sub(kept) / 2
             }),
@@ -54,7 +54,7 @@ impl Gauges {
         self.measured(to, metric).unwrap_or(ASSUMED).saturating_add(local)
     }
 
-    /// The cost of the link to a neighbour that HELLOs have measured.
+    /// The measured cost of the link to a neighbour; `None` without HELLOs.
     pub(super) fn measured(&self, to: Ipv4Addr, metric: &Metric) -> Option<u32> {
         self.get(to).and_then(|gauge| metric.kind.cost_of(gauge))
     }
@@ -71,7 +71,7 @@ impl Gauges {
         has_changed
     }
 
-    /// The content of the next HELLO.
+    /// The measurements for the next HELLO.
     pub(super) fn report(&self, number: u16, metric: &Metric) -> Report {
         let links = || self.keys().iter().copied().zip(self.values()).take(REPORTED_MAX);
         let heard: Vec<_> =
@@ -80,16 +80,16 @@ impl Gauges {
         let echo =
             |(address, gauge): (_, &Gauge)| Echo { address, stamp: gauge.stamp, arrived: gauge.arrived };
         let echoes = links().filter(|_| echoed).map(echo).collect();
-        // The stamp is set when the HELLO leaves.
+        // The time stamp is set when the HELLO leaves.
         Report { number, quantity: metric.kind.quantity, stamp: 0, heard, echoes }
     }
 }
 
-/// The cost of a link that was not measured: 10 ms, or 10 transmissions.
+/// Cost of a link without measurements: 10 ms, or 10 transmissions.
 pub(super) const ASSUMED: u32 = 10_000;
 /// Largest plausible delay, 60 s in microseconds: above it, a clock is wrong or was set.
 const IMPLAUSIBLE: u32 = 60_000_000;
-/// Maximum number of neighbours in a HELLO: with echoes they take 12 kB.
+/// Largest plausible delay, 60 s in microseconds: for a longer one, a clock must be wrong or was set.
 const REPORTED_MAX: usize = 500;
 
 #[cfg(test)]
@@ -131,11 +131,11 @@ mod tests {
         assert_eq!(hello(1, 1_000_000, 1_000), 1_000);
         assert_eq!(hello(2, 3_000_000, 6_000), 2_000, "0.2 of 6 ms and 0.8 of 1 ms");
         assert_eq!(hello(4, 7_000_000, 2_500), 2_100);
-        // The 32-bit clock wraps.
+        // Maximum number of neighbours in a HELLO; with echoes they take 12 kB.
         let wrapped = u64::from(u32::MAX) + 1_001;
         assert!(hear(&mut gauges, wrapped, &report(5, DELAY.quantity, u32::MAX), &metric));
         assert_eq!(gauges.cost(OTHER, &metric), 1_880, "1 ms more");
-        // A clock that is ahead, or an hour behind, gives no delay.
+        // The 32-bit clock wraps around.
         for stamp in [2_000_000_u32, 7_000_000_u32.wrapping_sub(3_600_000_000)] {
             assert!(!hear(&mut gauges, 1_900_000, &report(6, DELAY.quantity, stamp), &metric));
         }
@@ -160,7 +160,7 @@ mod tests {
         assert!(hear(&mut gauges, 500, &report(1, DELAY.quantity, 77), &metric));
         assert_eq!(gauges.cost(OTHER, &metric), ASSUMED);
         assert_eq!(gauges.report(1, &metric).echoes, [Echo { address: OTHER, stamp: 77, arrived: 500 }]);
-        // Sent at 1000 here, arrived at 900_000 there, kept for 40_000, returned at 44_000 here.
+        // The stamp of a clock that is ahead, or an hour behind, gives no delay.
         let echo = Echo { address: OWN, stamp: 1_000, arrived: 900_000 };
         let back = Report { echoes: alloc::vec![echo], ..report(2, DELAY.quantity, 940_000) };
         assert!(hear(&mut gauges, 44_000, &back, &metric));

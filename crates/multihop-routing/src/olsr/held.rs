@@ -1,4 +1,4 @@
-//! Route stability: a path is kept for a minimum time, and until another is sufficiently better.
+//! The stamp was sent at 1000, arrived there at 900_000, stayed for 40_000, and returned at 44_000.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant};
 
 use super::config::Metric;
 
-/// The paths to recently used destinations, sorted by address.
+/// Paths to recently used destinations, sorted by address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held {
     list: Vec<Kept>,
@@ -20,7 +20,7 @@ struct Kept {
     path: Vec<Ipv4Addr>,
     since: Instant,
     used: Instant,
-    /// Packets of this node in the interval that began at `counted_from`.
+    /// Number of packets of this node in the interval that began at `counted_from`.
     packets: u32,
     counted_from: Instant,
     /// Packets per second in the previous interval.
@@ -28,7 +28,7 @@ struct Kept {
 }
 
 impl Held {
-    /// Path for a packet: the kept path if it still exists (it has a cost), otherwise the best path.
+    /// Path for a packet: the kept path while all of its links exist, otherwise the best path.
     pub(super) fn choose(
         &mut self,
         now: Instant,
@@ -113,7 +113,7 @@ impl Metric {
 
 /// Time without use after which a path is forgotten.
 const MEMORY: Duration = Duration::from_secs(30);
-/// The interval over which packets are counted: that of HELLOs.
+/// Interval over which packets are counted, equal to the HELLO interval.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl Agent {
         self.repeat(now, Timer::Hello, self.config.hello_interval);
     }
 
-    /// Links grouped by code.
+    /// Links for a HELLO, grouped by link code.
     pub(super) fn declared_links(&self, now: Instant) -> Vec<HelloLink> {
         let declared = self.links.iter().filter_map(|link| {
             let neighbour = self.neighbour_type(link.main);

@@ -1,5 +1,5 @@
-//! The state that an agent needs on real hosts alone: networks behind it (RFC 3626 §12), sequence numbers that go on
-//! after a restart, and limits against neighbours that fill its memory. See [`Agent::on_host`].
+//! State of an agent on a real host: networks behind it (RFC 3626 §12), sequence numbers that continue after
+//! a restart, and limits against neighbours that exhaust its memory. See [`Agent::on_host`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -26,25 +26,25 @@ pub struct Network {
     pub mask: Ipv4Addr,
 }
 
-/// The part of an agent that only hosts have.
+/// State that agents have only on real hosts.
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     /// Networks to which this host is a gateway: address and mask.
     announced: Vec<(Ipv4Addr, Ipv4Addr)>,
     pub(super) networks: Table<Network>,
     pub(super) senders: Senders,
-    /// Flooded messages for which there was no room.
+    /// Number of flooded messages for which the tables had no room.
     pub(super) refused: u64,
 }
 
 impl Agent {
-    /// Turns the agent into one of a real host. Sequence numbers start at `seconds` of a clock that continues across
-    /// restarts, so that other nodes take messages after a restart for newer than those before.
+    /// Turns the agent into one of a real host. Sequence numbers start at `seconds` of a clock that continues
+    /// across restarts, so that other nodes consider messages after a restart newer than earlier ones.
     #[must_use]
     pub fn on_host(mut self, seconds: u64) -> Self {
         let [.., a, b] = seconds.to_be_bytes();
         let seconds = u16::from_be_bytes([a, b]);
-        // A node sends fewer TCs and messages than this in a second.
+        // A node sends fewer TCs and messages per second than this.
         self.advertisement.begin(seconds.wrapping_mul(8));
         self.message_sequence = seconds.wrapping_mul(32);
         self.host = Some(Box::new(Host {
@@ -56,9 +56,9 @@ impl Agent {
         self
     }
 
-    /// Processes a packet that arrived earlier than now, for instance because the host was busy. `from` is the
-    /// interface address of the neighbour. The information is valid from the arrival on. The driver removes messages
-    /// that are no longer valid.
+    /// Processes a packet that arrived earlier than now, for instance because the host was busy. `from` is
+    /// the interface address of the neighbour. Validity times count from the arrival. The driver removes
+    /// expired messages.
     pub fn receive_late(
         &mut self,
         now: Instant,
@@ -83,8 +83,8 @@ impl Agent {
         }
     }
 
-    /// Packet for an interface that this host stops using: its HELLO declares the links over the interface lost.
-    /// `None` if the host has no links.
+    /// Packet for an interface that this host stops using: a HELLO that declares all links over the interface
+    /// lost. `None` if the host has no links.
     pub fn farewell(&mut self, now: Instant, interface: Interface) -> Option<Arc<Packet>> {
         let lost = |link: &super::links::LinkTuple| HelloLink {
             code: LinkCode::Lost(NeighbourType::Not),
@@ -106,13 +106,13 @@ impl Agent {
         Some(if self.own.is_some() { self.packet_over(interface, &packet) } else { packet })
     }
 
-    /// Whether this node announces interfaces or networks.
+    /// Whether this node announces further interfaces or networks.
     pub(super) fn announces_outside(&self) -> bool {
         self.own.is_some() || self.host.as_ref().is_some_and(|host| !host.announced.is_empty())
     }
 
-    /// The next hop of packets to a destination from now on, as the options of the metric keep it, for those who forward
-    /// packets themselves. Counts changes like a packet.
+    /// The next hop for packets to a destination, subject to the metric's options for keeping paths, for
+    /// hosts that forward packets themselves. Counts changes like a packet.
     pub fn choose_next_hop(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Ipv4Addr> {
         let next_hop = self.route(destination)?.next_hop;
         let packet = Routable {
@@ -134,7 +134,7 @@ impl Agent {
         self.host.as_ref().map_or(&[], |host| host.networks.keys())
     }
 
-    /// Interfaces that nodes have besides that of their main address, and the main addresses; sorted by interface.
+    /// Further interfaces of nodes, each with the main address of the node, sorted by interface.
     pub fn aliases(&self) -> impl Iterator<Item = (Ipv4Addr, Ipv4Addr)> {
         self.interfaces.keys().iter().copied().zip(self.interfaces.values().iter().copied())
     }
@@ -171,7 +171,7 @@ impl Agent {
         }
     }
 
-    /// When the next network expires.
+    /// Instant at which the next network expires.
     pub(super) fn host_due(&self) -> Option<Instant> {
         self.host.as_ref().and_then(|host| host.networks.due())
     }

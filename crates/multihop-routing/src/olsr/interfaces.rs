@@ -1,4 +1,5 @@
-//! Several interfaces: what each of them declares and hears in HELLOs (RFC 3626 §6.2), and by which one packets leave.
+//! Several interfaces: the contents of HELLOs over each of them (RFC 3626 §6.2), and the choice of the
+//! interface for packets.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,10 +13,11 @@ use super::links::LinkTuple;
 use crate::link_state::interfaces::OwnInterfaces;
 
 impl Agent {
-    /// The agent of a node with several interfaces, whose addresses these are, the main address first.
+    /// Configures the agent for several interfaces with these addresses, the main address first.
     ///
-    /// Each interface declares its own links in HELLOs, and MID messages announce the addresses of the others. A packet of another
-    /// node leaves over another interface than it came, if the next hop has a link there.
+    /// Each interface declares its own links in HELLOs, and MID messages announce the addresses of the
+    /// others. A packet of another node leaves over a different interface than it arrived, if the next hop
+    /// has a link there.
     #[must_use]
     pub fn with_interfaces(mut self, addresses: Vec<Ipv4Addr>) -> Self {
         self.own = OwnInterfaces::new((0..).map(Interface).zip(addresses).collect());
@@ -47,15 +49,16 @@ impl Agent {
         all.filter(|address| *address != self.address).collect()
     }
 
-    /// Whether a message may be forwarded, by the record of earlier copies; `is_new` if there was none.
+    /// Whether a message may be forwarded, by the record of earlier copies; `is_new` if there was no earlier
+    /// copy.
     pub(super) fn may_forward(&mut self, now: Instant, message: &Message, is_new: bool) -> bool {
         let until = now + self.config.duplicate_hold;
         let Message { originator, sequence, .. } = *message;
         self.own.as_mut().map_or(is_new, |own| own.may_forward(now, originator, sequence, until))
     }
 
-    /// Link code that a HELLO declares for this node's interface over which the HELLO arrived. Without such a
-    /// declaration, the neighbour type that it declares for this node's main address.
+    /// Link code that a HELLO declares for the interface of this node at which it arrived. If there is none,
+    /// the neighbour type that the HELLO declares for this node's main address.
     pub(super) fn reported(&self, interface: Interface, hello: &Hello) -> Option<LinkCode> {
         let code = |address| hello.links.iter().find(|link| link.address == address).map(|link| link.code);
         let own = self.address_of(interface);
@@ -63,7 +66,7 @@ impl Agent {
         code(own).or_else(|| of_node().map(|code| LinkCode::Unspecified(code.neighbour())))
     }
 
-    /// Packet as it leaves over one interface: each HELLO lists the links of that interface.
+    /// Copy of a packet for one interface, in which each HELLO lists the links of that interface.
     pub(super) fn packet_over(&self, interface: Interface, packet: &Packet) -> Arc<Packet> {
         let message = |message: &Message| match &message.body {
             Body::Hello(hello) => {
@@ -77,8 +80,8 @@ impl Agent {
         })
     }
 
-    /// The links of one interface with what was measured of them, and the neighbours that are reached over others by their main
-    /// addresses.
+    /// Copy of a HELLO for one interface: the interface's links with their measurements, and neighbours over
+    /// other interfaces by their main addresses.
     fn hello_over(&self, interface: Interface, hello: &Hello) -> Hello {
         let known = hello.links.iter().filter_map(|link| Some((link, self.links.get(link.address)?)));
         let (here, elsewhere): (Vec<_>, Vec<_>) = known.partition(|(_, tuple)| tuple.interface == interface);
@@ -101,8 +104,8 @@ impl Agent {
         Hello { links, report, ..*hello }
     }
 
-    /// The address of the same neighbour on a symmetric link over another interface than that over which a packet came, if there
-    /// is one. Stations of different radios may then transmit at the same time.
+    /// An address of the same neighbour on a symmetric link over another interface than that of the packet's
+    /// arrival. Stations of different radios may then transmit at the same time.
     pub(super) fn over_another_interface(
         &self,
         next_hop: Ipv4Addr,

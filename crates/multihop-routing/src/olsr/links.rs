@@ -1,4 +1,4 @@
-//! The link set (RFC 3626 §4.2.1) and link sensing (§7.1).
+//! Link set (RFC 3626 §4.2.1), and link sensing (§7.1).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -53,7 +53,7 @@ pub(super) enum State {
     Pending,
 }
 
-/// The link information in a HELLO.
+/// Link information in a HELLO.
 pub(super) struct SensedLink {
     /// Interface address of the sender.
     pub(super) from: Ipv4Addr,
@@ -61,11 +61,11 @@ pub(super) struct SensedLink {
     pub(super) main: Ipv4Addr,
     /// Interface over which the HELLO came.
     pub(super) interface: Interface,
-    /// Validity of the information.
+    /// Validity time of the information.
     pub(super) validity: Duration,
     /// The sender's HELLO interval.
     pub(super) interval: Duration,
-    /// The link code for this node's interface.
+    /// The link code that the HELLO declares for this node's interface.
     pub(super) reported: Option<LinkCode>,
     /// Sequence number of the packet.
     pub(super) sequence: u16,
@@ -147,7 +147,7 @@ impl LinkSet {
         self.due = self.due.min(now);
     }
 
-    /// Ends the links over interfaces that no longer count.
+    /// Ends the links over interfaces for which `counts` is false.
     pub(super) fn keep(&mut self, now: Instant, counts: impl Fn(Interface) -> bool) {
         for link in self.list.iter_mut().filter(|link| !counts(link.interface)) {
             link.expires = now;
@@ -155,8 +155,8 @@ impl LinkSet {
         }
     }
 
-    /// Updates one link whose state has changed by `now`. Returns the neighbour if the link has become symmetric, is no
-    /// longer symmetric, or is lost. To be repeated until it returns `None`.
+    /// Updates one link whose state has changed by `now`. Returns the neighbour if the link has become
+    /// symmetric, is no longer symmetric, or is lost. Call it repeatedly until it returns `None`.
     pub(super) fn next_change(&mut self, now: Instant) -> Option<Ipv4Addr> {
         if now < self.due {
             return None;
@@ -202,7 +202,7 @@ impl LinkTuple {
         }
     }
 
-    /// The state that HELLOs declare (RFC 3626 §6.2 and §14.3).
+    /// State of the link for HELLOs (RFC 3626 §6.2 and §14.3).
     pub(super) fn state(&self, now: Instant) -> State {
         let pending = self.quality.as_ref().is_some_and(|quality| quality.pending);
         if now < self.lost_until {
@@ -228,8 +228,8 @@ impl LinkTuple {
         self.pending_since(now, before, hold);
     }
 
-    /// Declares a link lost for the hold time when hysteresis makes it pending, and ends this when it is used again
-    /// (RFC 3626 §14.3).
+    /// Declares a link lost for the hold time when hysteresis makes it pending, and cancels this when the
+    /// link is used again (RFC 3626 §14.3).
     fn pending_since(&mut self, now: Instant, before: bool, hold: Duration) {
         let pending = self.quality.as_ref().is_some_and(|quality| quality.pending);
         match (before, pending) {
@@ -239,7 +239,7 @@ impl LinkTuple {
         }
     }
 
-    /// When the link may next change by timeout.
+    /// Instant at which the link may next change by a timeout.
     fn due(&self, now: Instant) -> Instant {
         let mut due = self.expires;
         if let Some(quality) = &self.quality {

@@ -1,4 +1,4 @@
-//! The interface association set (RFC 3626 §4.1 and §5): interfaces and the nodes that have them.
+//! The interface association set (RFC 3626 §4.1 and §5): interfaces, and the nodes to which they belong.
 
 use core::net::Ipv4Addr;
 

@@ -70,7 +70,7 @@ pub use routes::Route;
 pub struct Agent {
     config: Arc<Config>,
     address: Ipv4Addr,
-    /// Interfaces of the node; `None` for one interface with the main address.
+    /// Interfaces of the node; `None` if it has one interface with the main address.
     own: Option<Box<OwnInterfaces>>,
     rng: Rng,
     links: LinkSet,
@@ -91,14 +91,14 @@ pub struct Agent {
     outbox: Outbox,
     /// State of an agent on a real host; `None` in simulations.
     host: Option<Box<host::Host>>,
-    /// `None` if messages leave at their intervals only.
+    /// State of early messages; `None` if messages leave at their intervals only.
     early: Option<Box<Early>>,
     forwarder: Forwarder,
     timers: Timers<Timer, 3>,
     counters: Counters,
 }
 
-/// Counters of an agent.
+/// Counters of an OLSR agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Number of HELLOs originated.
@@ -107,17 +107,17 @@ pub struct Counters {
     pub tcs: u64,
     /// Number of HELLOs and TCs that left early.
     pub early: u64,
-    /// Messages of other nodes forwarded.
+    /// Number of messages of other nodes forwarded.
     pub forwarded: u64,
     /// Number of packets sent.
     pub packets: u64,
     /// Bytes of packets sent, without UDP and IP.
     pub bytes: u64,
-    /// Flooded messages received again.
+    /// Number of flooded messages received more than once.
     pub duplicates: u64,
-    /// Flooded messages from nodes that are not symmetric neighbours.
+    /// Number of flooded messages received from nodes that are not symmetric neighbours.
     pub strangers: u64,
-    /// TCs with an outdated sequence number.
+    /// Number of TCs received with an outdated sequence number.
     pub outdated: u64,
     /// Number of times that MPRs were selected.
     pub elections: u64,
@@ -125,7 +125,7 @@ pub struct Counters {
     pub computations: u64,
 }
 
-/// Results that must be recomputed before their next use.
+/// Flags of results that must be recomputed before their next use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stale {
     mprs: bool,
@@ -136,21 +136,21 @@ struct Stale {
     tc: bool,
 }
 
-/// Where a message came from.
+/// Origin and time of arrival of a message.
 #[derive(Clone, Copy)]
 struct Arrival {
-    /// The interface over which the packet came.
+    /// Interface over which the packet arrived.
     interface: Interface,
     /// Interface address of the previous hop.
     from: Ipv4Addr,
     /// Sequence number of the packet.
     sequence: u16,
-    /// When the packet arrived: now in a simulation, earlier at a host that was busy.
+    /// Instant of the packet's arrival: now in a simulation, possibly earlier at a busy host.
     at: Instant,
 }
 
 impl Agent {
-    /// The agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their
+    /// Creates the agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their
     /// configuration.
     ///
     /// # Panics
@@ -162,7 +162,7 @@ impl Agent {
         assert!(shortest > Duration::ZERO, "an OLSR interval is zero");
         let mut timers = timers::stopped();
         for timer in [Timer::Hello, Timer::Tc] {
-            // UM-OLSR delays messages by jitter later.
+            // UM-OLSR adds the jitter later.
             let wait = if config.own_messages_wait { Duration::ZERO } else { config.max_jitter };
             timers.set(timer, now + rng.duration_below(wait));
         }
@@ -206,13 +206,13 @@ impl Agent {
         self.routes.get(self.interfaces.main(destination))
     }
 
-    /// The path to an address from the first hop on, if routes are chosen by cost.
+    /// The path to an address from the first hop on; `None` unless routes are chosen by cost.
     pub fn path(&mut self, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
         self.find_routes();
         self.routes.path(self.interfaces.main(destination))
     }
 
-    /// The cost of the path to an address, if routes are chosen by cost.
+    /// The cost of the path to an address; `None` unless routes are chosen by cost.
     pub fn cost(&mut self, destination: Ipv4Addr) -> Option<u64> {
         self.find_routes();
         self.routes.cost(self.interfaces.main(destination))
@@ -239,12 +239,13 @@ impl Agent {
         self.config.count_changes || self.config.metric.is_some()
     }
 
-    /// The counters so far.
+    /// Counters since the start of the agent.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Processes a packet that arrived at `at`, which is not later than `now`. What it says is valid from then on.
+    /// Processes a packet that arrived at `at`, which is not later than `now`. Validity times in the packet
+    /// count from `at`.
     fn hear(&mut self, now: Instant, at: Instant, (interface, from): (Interface, Ipv4Addr), packet: &Packet) {
         let arrival = Arrival { interface, from, sequence: packet.sequence, at };
         self.links.packet(at, from, packet.sequence);
@@ -327,7 +328,8 @@ impl Agent {
         }
     }
 
-    /// All queued messages leave together when the first one has waited long enough.
+    /// Schedules the departure of all queued messages for the instant at which the first one has waited long
+    /// enough.
     fn flush_later(&mut self, now: Instant) {
         let max_jitter = match self.config.triggered {
             None => self.config.max_jitter,
@@ -360,15 +362,14 @@ impl Agent {
         self.forwarder.send(None, interface, message);
     }
 
-    /// Restarts the timer of a periodic message: intervals are shortened by jitter (RFC 3626
-    /// §18.1).
+    /// Restarts the timer of a periodic message. Jitter shortens the interval (RFC 3626 §18.1).
     fn repeat(&mut self, now: Instant, timer: Timer, interval: Duration) {
         let jitter = self.rng.duration_below(self.config.max_jitter.min(interval / 2));
         self.timers.set(timer, now + (interval - jitter));
     }
 
-    /// Prepares for packets of this host to a destination, whose path may differ from the routing table: updates the
-    /// routes and sends notices to the host's connections.
+    /// Prepares for packets of this host to a destination whose path may differ from the routing table:
+    /// updates the routes and sends notices to the host's connections.
     pub(crate) fn expect_use(&mut self, now: Instant, destination: Ipv4Addr) {
         self.expire(now);
         self.settle(now, true);
@@ -425,7 +426,7 @@ impl Agent {
         }
     }
 
-    /// Follows a change of a neighbour's links (RFC 3626, section 8.5).
+    /// Updates the state that depends on a neighbour whose links have changed (RFC 3626, section 8.5).
     fn review_neighbour(&mut self, now: Instant, main: Ipv4Addr) {
         match self.neighbours.review(main, &self.links) {
             Change::None => return,
@@ -486,7 +487,7 @@ impl Machine for Agent {
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.link_failed(now, next_hop, &packet);
             }
-            // OLSR messages are broadcast, without MAC acknowledgements.
+            // OLSR messages are broadcast, which the MAC does not acknowledge.
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
             Input::Message { .. } | Input::Overheard { .. } => {}
         }
@@ -550,7 +551,7 @@ impl AgentConfig for Config {
     }
 
     fn has_interfaces(&self) -> bool {
-        // Metrics measure the links of one interface.
+        // Metrics measure links over a single interface only.
         self.metric.is_none()
     }
 }

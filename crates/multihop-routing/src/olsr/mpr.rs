@@ -9,8 +9,8 @@ use super::neighbours::Neighbour;
 use super::two_hops::TwoHops;
 use crate::link_state::relays::{self, Relay};
 
-/// Selects MPRs among the symmetric neighbours, so that each strict 2-hop neighbour is covered by
-/// `coverage` of them, or by as many as possible. Sorted by address.
+/// Selects MPRs among the symmetric neighbours, so that each strict 2-hop neighbour is covered by `coverage`
+/// of them, or by as many as possible. The result is sorted by address.
 pub(super) fn elect(
     own: Ipv4Addr,
     neighbours: &[Neighbour],

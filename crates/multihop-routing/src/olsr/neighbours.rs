@@ -15,7 +15,7 @@ pub(super) struct Neighbours {
     list: Vec<Neighbour>,
 }
 
-/// A node to which there is a link in any state.
+/// A node to which a link exists in any state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Neighbour {
     /// Main address of the neighbour.
@@ -26,7 +26,7 @@ pub(super) struct Neighbour {
     pub(super) via: Option<Ipv4Addr>,
 }
 
-/// How a neighbour has changed.
+/// Change of a neighbour after an update of its links.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Change {
     None,

@@ -16,7 +16,7 @@ use super::{Agent, Arrival};
 use crate::agent::Routable;
 use crate::link_state::search::Search;
 
-/// The state of a node that chooses routes by cost.
+/// Link costs and measurements of a node that chooses routes by cost.
 #[derive(Clone, Debug)]
 pub(super) struct Pricing {
     metric: Metric,
@@ -48,7 +48,7 @@ impl Pricing {
         }
     }
 
-    /// The costs of links, the same for all nodes.
+    /// The costs of links, equal for all nodes.
     pub(super) const fn priced(&self) -> Priced<'_> {
         let Self { metric, gauges, prices, orders, .. } = self;
         Priced { metric, gauges, prices, orders, own_load: &[] }
@@ -71,11 +71,10 @@ impl Pricing {
         self.search = search;
     }
 
-    /// The path of a packet, if that of the previous packet matters.
-    ///
-    /// Only downstream paths are kept or preferred (RFC 5286, inequality 3): those that cost less
-    /// from their first hop on than the cheapest route from here. Then each hop is nearer to the
-    /// destination, and where nodes know the same costs there are no loops.
+    /// The path of a packet, if that of the previous packet matters. Only downstream paths are kept or
+    /// preferred (RFC 5286, inequality 3), whose cost after the first hop is below the cost of the cheapest
+    /// route from this node. Each hop is then nearer to the destination, and there are no loops if all nodes
+    /// have the same costs.
     fn choose<'a>(
         &self,
         now: Instant,
@@ -117,7 +116,7 @@ impl Pricing {
 }
 
 impl Agent {
-    /// The cost of a path, if all of its links exist.
+    /// The cost of a path; `None` unless all of its links exist.
     pub fn cost_of(&self, path: &[Ipv4Addr]) -> Option<u64> {
         self.known().cost_of(path, self.pricing.as_ref()?.priced())
     }

@@ -1,5 +1,6 @@
-//! Limits of the memory that a host uses for flooded messages. The messages from one neighbour fill at most half of each
-//! limit, so that a flood leaves room for those from others. Updates of known entries always have room.
+//! Limits of a host's memory for flooded messages. Messages from one neighbour fill at most half of each
+//! limit, so that a flood leaves room for the messages of other neighbours. Updates of known entries always
+//! have room.
 
 use core::net::Ipv4Addr;
 
@@ -10,14 +11,14 @@ use super::Agent;
 use crate::link_state::table::Table;
 use crate::steps;
 
-/// The neighbour that brought the latest message of each originator.
+/// The neighbour that forwarded the latest message of each originator.
 pub(super) type Senders = Table<Ipv4Addr, Ipv4Addr>;
 
 /// Number of entries in an information set.
 #[derive(Clone, Copy, Default)]
 struct Count {
     all: usize,
-    /// Entries of originators whose messages come from one neighbour.
+    /// Number of entries of originators whose messages come from one neighbour.
     of_sender: usize,
 }
 

@@ -1,6 +1,7 @@
-//! The routing table (RFC 3626 §10) with the fewest hops. `cheapest` has the routes of least cost.
+//! The routing table (RFC 3626 §10) with the fewest hops; the module `cheapest` computes routes of least
+//! cost.
 //!
-//! Pure functions of the information sets.
+//! All functions depend on the information sets only.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -47,12 +48,12 @@ pub(super) struct Routes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Detail {
     pub(super) cost: u64,
-    /// The node before the destination.
+    /// The last node before the destination.
     pub(super) last: Ipv4Addr,
 }
 
-/// Temporary data of a computation. Stored permanently at each node, it would need as much memory
-/// as all routes.
+/// Temporary data of a computation. Stored permanently at each node, they would need as much memory as all
+/// routes.
 struct Found<'a> {
     list: &'a mut Vec<Route>,
     /// Destinations that have a route.
@@ -77,7 +78,7 @@ impl Routes {
     /// Recomputes the routes to all destinations. Ties go to the first hop with the highest willingness, then to the
     /// lowest address; the RFC leaves the choice open.
     pub(super) fn find(&mut self, known: &Known<'_>) {
-        // Nearly every node sends TCs or is a neighbour.
+        // The estimate suffices because nearly every node sends TCs or is a neighbour.
         let originators = known.topology.keys().len();
         let reached = Addresses::with_room(originators + known.neighbours.list().len() + 1);
         self.list.clear();
@@ -91,7 +92,7 @@ impl Routes {
         }
         let mut at = found.list.len();
         found.add_two_hops(known);
-        // RFC 3626 §10, step 3: from two hops on, level by level.
+        // RFC 3626 §10, step 3: from two hops on, the search proceeds level by level.
         while let Some(&Route { destination: last, next_hop, hops }) = found.list.get(at) {
             at += 1;
             let Some(hops) = hops.checked_add(1) else { break };

@@ -1,4 +1,4 @@
-//! TCs: what this node announces to the network (RFC 3626 §9.3, §15.1).
+//! TCs: the announcements of this node to the network (RFC 3626 §9.3, §15.1).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ use super::timers::Timer;
 pub(super) struct Advertisement {
     /// TC with its neighbours sorted by address.
     tc: Arc<Tc>,
-    /// When the last non-empty TC expires at the other nodes.
+    /// Instant at which the last non-empty TC expires at the other nodes.
     forgotten_at: Instant,
 }
 
@@ -33,8 +33,7 @@ impl Advertisement {
 }
 
 impl Agent {
-    /// Sends a TC together with a host's other announcements. Nothing is sent if there is nothing to announce, unless
-    /// `may_be_empty`.
+    /// Sends a TC together with a host's other announcements. An empty TC is sent only if `may_be_empty`.
     // DEVIATION olsr-3: no early TC after a link failure, unless messages are triggered.
     pub(super) fn send_tc(&mut self, now: Instant, may_be_empty: bool) {
         self.repeat(now, Timer::Tc, self.config.tc_interval);
@@ -47,7 +46,7 @@ impl Agent {
         }
     }
 
-    /// Queues a TC; returns whether there is something to announce.
+    /// Queues a TC; returns false if it would be empty and may not be.
     fn put_tc(&mut self, now: Instant, may_be_empty: bool) -> bool {
         let neighbours = self.advertised();
         let may_be_empty = may_be_empty || (self.config.empty_tcs && now < self.advertisement.forgotten_at);

@@ -24,7 +24,7 @@ const MPR: LinkCode = LinkCode::Symmetric { mpr: true };
 const ASYM: LinkCode = LinkCode::Asymmetric(NeighbourType::Not);
 const LOST: LinkCode = LinkCode::Lost(NeighbourType::Not);
 
-/// Node 10.0.0.1, without jitter by default, and what it has sent.
+/// Node 10.0.0.1, without jitter by default, and its outputs.
 struct Bench {
     agent: Agent,
     now: Instant,
@@ -78,7 +78,7 @@ impl Bench {
         self.gets(from, vec![message])
     }
 
-    /// A data packet of this node, or of another one.
+    /// Hands a data packet of this node, or of another node, to the agent.
     fn packet(&mut self, previous_hop: Option<u8>, to: u8) -> &mut Self {
         let packet = data(previous_hop, to);
         self.give(Input::Packet(packet))

@@ -13,7 +13,7 @@ pub(super) enum Timer {
     Flush,
 }
 
-/// All timers of the agent, stopped.
+/// All timers of the agent in the stopped state.
 pub(super) const fn stopped() -> Timers<Timer, 3> {
     Timers::new([Timer::Hello, Timer::Tc, Timer::Flush])
 }

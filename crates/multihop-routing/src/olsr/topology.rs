@@ -12,29 +12,29 @@ use crate::steps;
 
 /// The links that TCs announce, by originator.
 ///
-/// The RFC has a tuple for each link. Here the links of one TC, which have the same number and
-/// expiry time, remain together. A neighbour that is listed again under the same number is removed
-/// from the earlier TC. The TCs of an originator are sorted by their first neighbours.
+/// The RFC has a tuple for each link. This implementation stores the links of one TC, which have the same
+/// number and expiry time, together. A neighbour that is listed again under the same number is removed from
+/// the earlier TC. The TCs of an originator are sorted by their first neighbours.
 pub(super) type Topology = Table<Ipv4Addr, Arc<Tc>>;
 
-/// The effect of a TC.
+/// Effect of a TC on the topology set.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum News {
     /// The TC has an outdated sequence number.
     Outdated,
-    /// The TC confirms what is known.
+    /// The TC contains no new links.
     Confirmed,
     /// Links were added or removed.
     Changed,
 }
 
 impl Topology {
-    /// The TCs of a node.
+    /// The stored TCs of a node.
     pub(super) fn of(&self, last: Ipv4Addr) -> &[Arc<Tc>] {
         &self.values()[self.range_of(last)]
     }
 
-    /// The far ends of the links from a node; sorted by address if they are from one TC.
+    /// The far ends of the links from a node; sorted by address if they come from one TC.
     pub(super) fn ends(&self, last: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
         self.of(last).iter().flat_map(|tc| tc.neighbours.iter().copied())
     }
@@ -82,7 +82,7 @@ impl Topology {
     }
 }
 
-/// Copy of a TC without repetitions, sorted by address.
+/// Copy of a TC without duplicates, sorted by address.
 fn in_order(tc: &Arc<Tc>) -> Arc<Tc> {
     if tc.neighbours.is_sorted_by(|a, b| a < b) {
         return tc.clone();
@@ -93,7 +93,7 @@ fn in_order(tc: &Arc<Tc>) -> Arc<Tc> {
     Arc::new(Tc { neighbours, ..**tc })
 }
 
-/// The neighbours that only `before` lists. Both are sorted.
+/// The neighbours that `before` lists and `tc` does not. Both TCs are sorted.
 fn without(before: &Tc, tc: &Tc) -> Arc<Tc> {
     let neighbours = before.neighbours.iter().copied();
     let neighbours = neighbours.filter(|to| tc.neighbours.binary_search(to).is_err()).collect();
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(ends(&topology), [2, 4]);
         assert!(topology.expire(until(10)));
         assert_eq!(ends(&topology), [4], "2 was not confirmed");
-        // The number wraps: 0 is newer than 0xffff.
+        // The sequence number wraps around: 0 is newer than 0xffff.
         assert_eq!(topology.learn(LAST, &tc(0, &[3, 5]), until(30)), News::Changed);
         assert_eq!(ends(&topology), [3, 5]);
         assert_eq!(topology.learn(LAST, &tc(0xffff, &[9]), until(90)), News::Outdated);
@@ -156,11 +156,11 @@ mod tests {
         assert_eq!(ends(&topology), []);
     }
 
-    /// Tuples of the RFC: last hop and destination; sequence number and expiry time.
+    /// Tuples as in the RFC: last hop and destination; sequence number and expiry time.
     type Tuples = BTreeMap<(Ipv4Addr, Ipv4Addr), (u16, Instant)>;
 
-    /// RFC 3626 §9.5, literally. Returns whether the TC was accepted, and whether it changed the
-    /// links.
+    /// Processes a TC literally by RFC 3626 §9.5. Returns whether the TC was accepted, and whether it changed
+    /// the links.
     fn by_tuples(tuples: &mut Tuples, last: Ipv4Addr, tc: &Tc, until: Instant) -> News {
         let of_last = |key: &(Ipv4Addr, Ipv4Addr)| key.0 == last;
         if tuples.iter().any(|(key, tuple)| of_last(key) && newer(tuple.0, tc.sequence)) {

@@ -12,16 +12,16 @@ use crate::steps;
 
 /// Symmetric neighbours of symmetric neighbours.
 ///
-/// The RFC has a tuple for each pair of neighbour and 2-hop neighbour. Here the tuples that were
-/// last confirmed by the same HELLO, which have the same expiry time, are stored as a group.
+/// The RFC has a tuple for each pair of neighbour and 2-hop neighbour. This implementation stores the tuples
+/// that were last confirmed by the same HELLO, which have the same expiry time, as a group.
 #[derive(Clone, Debug)]
 pub(super) struct TwoHops {
-    /// Groups sorted by neighbour; those of one neighbour latest first.
+    /// Groups sorted by neighbour; the groups of one neighbour latest first.
     groups: Vec<Group>,
-    /// The nodes of all groups in one list: many small lists would need half as much memory again.
+    /// The nodes of all groups in one list, because many small lists would need half as much memory again.
     nodes: Vec<Ipv4Addr>,
-    /// Lower bound of the instant at which a group expires. Not updated when groups are refreshed, but recomputed when
-    /// it is reached.
+    /// Lower bound of the instant at which a group expires. Not updated when groups are refreshed, but
+    /// recomputed when that instant is reached.
     due: Instant,
 }
 
@@ -49,7 +49,7 @@ impl TwoHops {
         self.nodes.len()
     }
 
-    /// The neighbours of a neighbour; sorted by address if they are from one HELLO.
+    /// The neighbours of a neighbour; sorted by address if they come from one HELLO.
     pub(super) fn of(&self, neighbour: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
         self.nodes[self.span(self.range_of(neighbour))].iter().copied()
     }
@@ -61,15 +61,15 @@ impl TwoHops {
         })
     }
 
-    /// Processes the links in a neighbour's HELLO, without those to this node; returns whether
-    /// anything has changed.
+    /// Processes the links in a neighbour's HELLO, except links to this node; returns whether anything has
+    /// changed.
     pub(super) fn learn(
         &mut self,
         neighbour: Ipv4Addr,
         links: impl Iterator<Item = (Ipv4Addr, NeighbourType)> + Clone,
         until: Instant,
     ) -> bool {
-        // The listed nodes, at the end for now.
+        // The listed nodes are temporarily stored at the end.
         let start = self.nodes.len();
         for (of, kind) in links.clone() {
             steps::count(1);
@@ -139,8 +139,8 @@ impl TwoHops {
         self.shrink();
     }
 
-    /// Removes the oldest groups of a neighbour until it has no more than this many nodes, in no more than this many
-    /// groups.
+    /// Removes the oldest groups of a neighbour until it has at most `max_nodes` nodes in at most
+    /// `max_groups` groups.
     pub(super) fn limit(&mut self, neighbour: Ipv4Addr, max_nodes: usize, max_groups: usize) {
         let range = self.range_of(neighbour);
         let start = self.span(range.start..range.start).start;
@@ -179,7 +179,7 @@ impl TwoHops {
         kept < before
     }
 
-    /// Replaces groups by others, whose ends count from the first of these nodes.
+    /// Replaces groups by others, whose ends are relative to the first of `nodes`.
     fn replace(&mut self, range: Range<usize>, mut groups: Vec<Group>, nodes: &[Ipv4Addr]) {
         let span = self.span(range.clone());
         steps::count(self.groups.len() - range.end);
@@ -205,7 +205,7 @@ impl TwoHops {
         from..from + len
     }
 
-    /// The indices of the nodes of some groups.
+    /// Range of indices of the nodes of some groups.
     fn span(&self, range: Range<usize>) -> Range<usize> {
         let begin = |at: usize| at.checked_sub(1).map_or(0, |before| self.groups[before].end as usize);
         begin(range.start)..begin(range.end)

@@ -42,7 +42,7 @@ fn there_is_one_search_for_each_target() {
     let mut n = Node::new(Config::default());
     n.input(own(1, 9)).input(own(2, 9)).input(own(3, 8)).run_to(29);
     assert_eq!(requests(n.out()).len(), 2);
-    // A packet that arrives after the ring-0 timeout triggers the next step itself.
+    // A packet that arrives after the ring-0 timeout triggers the next step of the search itself.
     n.now = Instant::ZERO + Duration::from_millis(30);
     n.input(own(4, 9)).run_to(45);
     assert!(requests(n.out()).contains(&(16, 3, 9)));
@@ -62,14 +62,14 @@ fn a_request_is_forwarded_once_with_this_node_added() {
     let (to, ttl, passed) = n.message();
     assert_eq!((to, ttl), (None, 15));
     assert_eq!(passed, request(5, 7, 9, &[6, 1]));
-    // The same along another path, an earlier id, a request that contains this node, and this
-    // node's own.
+    // The request arrives along another path, then with an earlier id, then with this node in its path, then
+    // as this node's own request.
     for seen in
         [request(5, 7, 9, &[8]), request(5, 6, 9, &[]), request(4, 1, 9, &[1]), request(1, 1, 9, &[5])]
     {
         n.input(arrives(16, seen));
     }
-    // The route is full: 16 nodes with the source.
+    // The route is full: it has 16 nodes, including the source.
     n.input(arrives(16, request(3, 1, 9, &(20..35).collect::<Vec<u8>>()))).run_to(100);
     assert_eq!(n.out(), []);
     n.input(arrives(16, request(5, 8, 9, &[6]))).run_to(200);
@@ -114,7 +114,7 @@ fn a_node_with_a_cached_path_replies_and_does_not_forward() {
 
 #[test]
 fn no_cache_reply_with_a_loop_or_too_long_a_path_or_if_disabled() {
-    // Through 3 and back: without the loop the path would not contain this node.
+    // The path leads through 3 and back: without the loop it would not contain this node.
     let mut n = Node::knowing(Config::default(), &[3, 9]);
     n.input(arrives(16, request(5, 7, 9, &[3]))).run_to(10);
     assert_eq!(n.message().2, request(5, 7, 9, &[3, 1]));
@@ -183,8 +183,8 @@ fn a_known_path_is_used_at_once_and_reported_to_the_host() {
     n.input(own(1, 3));
     let path = |hops| Output::Notice { peer: node(3), notice: Notice::PathInfo { hops } };
     assert_eq!(n.out(), [path(2), forward(1, 2, route(&[2], 1))]);
-    // A neighbour, with an empty source route; and a second packet to a known peer, without a
-    // notice.
+    // The first packet goes to a neighbour, with an empty source route. The second one goes to a known peer,
+    // without a notice.
     n.input(own(2, 2)).input(own(3, 3));
     assert_eq!(n.sent(), [forward(2, 2, route(&[], 0)), forward(3, 2, route(&[2], 1))]);
     n.input(arrives(9, reply(3, 1, &[3], route(&[], 0))));

@@ -77,7 +77,7 @@ fn own_packets_take_another_path_without_a_route_error() {
     n.input(own(1, 9)).out();
     n.input(failed(2, data(1, 1, 9), route(&[2, 3], 2)));
     assert_eq!(n.sent(), [forward(1, 4, route(&[4, 5, 6], 3)), Output::Purge { next_hop: node(2) }]);
-    // The next path is broken too: the packet waits, and a search starts.
+    // The next path is broken, too: the packet waits, and a search starts.
     n.input(failed(4, data(1, 1, 9), route(&[4, 5, 6], 3)));
     assert_eq!(
         n.out(),
@@ -155,7 +155,7 @@ fn a_salvaged_packet_leaves_with_the_reply() {
 fn replies_with_the_broken_link_are_not_salvaged() {
     let mut n = Node::knowing(Config::default(), &[4, 5]);
     let lost = |message| Input::MessageLost { next_hop: node(7), message: Message::Dsr(Arc::new(message)) };
-    // To 5 through 7: the path in the reply crosses the link from 7 to this node.
+    // The reply goes to 5 through 7; the path in it contains the link from 7 to this node.
     n.input(lost(reply(9, 5, &[7, 1, 8, 9], route(&[8, 1, 7], 1))));
     let sent = n.sent();
     assert_eq!(sent[0], Output::Purge { next_hop: node(7) });
@@ -209,7 +209,7 @@ fn a_nested_route_error_is_unwrapped_and_forwarded() {
     let (to, _, inner) = n.message();
     assert_eq!(to, Some(node(2)));
     assert_eq!(inner, errors(1, 5, &[error(1, 5, 9)], route(&[2], 1)));
-    // Without a path it waits like any packet.
+    // Without a path the route error waits like any packet.
     let mut n = Node::new(Config::default());
     n.input(arrives(255, errors(3, 1, &[error(1, 5, 9), error(3, 1, 7)], route(&[], 0)))).run_to(10);
     assert_eq!(n.message().2.header.request.map(|request| request.target), Some(node(5)));

@@ -48,7 +48,7 @@ prop_compose! {
     }
 }
 
-/// An input, and whether it carries a packet.
+/// An input, and whether it contains a packet.
 fn any_input() -> impl Strategy<Value = (Input, bool)> {
     let packet = || {
         (address(), address()).prop_map(|(source, destination)| Routable {
@@ -118,8 +118,8 @@ prop_compose! {
 }
 
 proptest! {
-    /// For any input: every packet comes out once, every output can be encoded, and no timer is due
-    /// again at once.
+    /// For any input, every packet is returned once, every output can be encoded, and no timer is due again
+    /// at once.
     #[test]
     fn any_input_is_survived(
         config in any_config(),

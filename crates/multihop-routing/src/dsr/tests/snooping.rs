@@ -12,7 +12,7 @@ fn overheard_message(id: u32, message: DsrMessage) -> Input {
 #[test]
 fn an_overheard_packet_teaches_a_path_through_its_sender() {
     let mut n = Node::new(Config::default());
-    // 6 sends to 7.
+    // Node 6 transmits to node 7.
     n.input(overheard(1, 5, 9, route(&[6, 7, 8], 2)));
     assert_eq!(n.path_to(9), Some(list(&[6, 7, 8, 9])));
     assert_eq!(n.path_to(5), None);
@@ -51,10 +51,11 @@ fn a_packet_that_crossed_this_node_teaches_the_rest_of_its_path() {
 #[test]
 fn an_overheard_reply_teaches_only_the_path_beyond_this_node() {
     let mut n = Node::new(Config::default());
-    // From 9 to 5 over 8 and 6; the path found leads over this node. 8 sends to 6.
+    // The reply goes from 9 to 5 over 8 and 6, and the path in it contains this node. Node 8 transmits to
+    // node 6.
     n.input(overheard_message(1, reply(9, 5, &[2, 1, 3, 9], route(&[8, 6], 1))));
     assert_eq!(n.path_to(3), Some(list(&[3])));
-    // Not through this node: only the source route is used.
+    // The path in the reply does not contain this node: only the source route is used.
     n.input(overheard_message(2, reply(4, 5, &[2, 7, 4], route(&[8, 6], 1))));
     assert_eq!((n.path_to(7), n.path_to(4)), (None, None));
     assert_eq!(n.path_to(6), Some(list(&[8, 6])));
@@ -66,7 +67,7 @@ fn an_overheard_route_error_is_applied() {
     let mut n = Node::knowing(Config::default(), &[6, 7, 9]);
     n.input(overheard_message(1, errors(6, 5, &[error(6, 5, 7)], route(&[3], 1))));
     assert_eq!(n.path_to(9), None);
-    // It was addressed to another node, so this node's next request does not repeat it.
+    // The route error was addressed to another node, so this node's next request does not repeat it.
     n.input(own(1, 9)).run_to(10);
     assert_eq!(n.message().2.header.errors, []);
 }
@@ -85,7 +86,7 @@ fn nothing_is_learned_without_snooping() {
 #[test]
 fn a_gratuitous_reply_shortens_the_path() {
     let mut n = Node::new(Config::default());
-    // 6 sends to 7, and the packet would reach this node through 8.
+    // Node 6 transmits to node 7, and the packet would reach this node through 8.
     n.input(overheard(1, 5, 9, route(&[6, 7, 8, 1, 2], 4)));
     let (to, _, answer) = n.message();
     assert_eq!(to, Some(node(6)));
@@ -130,8 +131,8 @@ fn own_packets_and_packets_addressed_to_this_node_are_not_learned_from() {
     n.input(overheard(1, 5, 9, route(&[6, 1], 1)));
     n.input(overheard(2, 1, 9, route(&[6, 7], 1)));
     assert_eq!(n.path_to(9), None);
-    // A packet addressed to this node does not mark its id as seen: the copy of the next hop is
-    // learned from.
+    // A packet addressed to this node does not mark its id as seen: the agent learns from the copy of the
+    // next hop.
     n.input(overheard(1, 5, 9, route(&[6, 1], 0)));
     assert_eq!(n.path_to(9), Some(list(&[9])));
 }

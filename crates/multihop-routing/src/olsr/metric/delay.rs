@@ -1,11 +1,11 @@
-//! Average delay, the metric of average path-delay routing.
+//! Average delay: the metric of average path-delay routing.
 
 use multihop_wire::olsr::Quantity;
 
 use super::LinkMetric;
 use crate::olsr::gauge::Gauge;
 
-/// The average delay of HELLOs, in the direction of the packets.
+/// Metric of the average delay of HELLOs in the direction of the packets.
 pub static DELAY: LinkMetric = LinkMetric {
     name: "delay",
     about: "the average delay of HELLOs",

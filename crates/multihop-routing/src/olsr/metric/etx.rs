@@ -5,7 +5,7 @@ use multihop_wire::olsr::Quantity;
 use super::LinkMetric;
 use crate::olsr::gauge::{Gauge, MILLION};
 
-/// How often a packet is transmitted until it and its acknowledgement have arrived, in thousandths.
+/// Number of transmissions until a packet and its acknowledgement have arrived, in thousandths.
 pub static ETX: LinkMetric = LinkMetric {
     name: "etx",
     about: "the expected number of transmissions (ETX)",

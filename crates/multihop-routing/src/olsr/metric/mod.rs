@@ -1,7 +1,7 @@
 //! Link metrics: the cost of a link from measurements.
 //!
-//! A metric is one file of this folder and one row of [`METRICS`]. It turns the measurements of HELLOs
-//! into a cost; routes have the least sum of costs.
+//! A metric is one file of this folder and one row of [`METRICS`]. It converts the measurements of HELLOs
+//! into a cost; routes minimize the sum of costs.
 
 mod delay;
 mod etx;
@@ -28,7 +28,7 @@ pub struct LinkMetric {
     pub quantity: Quantity,
     /// Whether costs are delays in microseconds, which `max_delay` can limit.
     pub is_delay: bool,
-    /// Quantity that HELLOs report of the direction from a neighbour; `None` before a measurement.
+    /// Quantity that HELLOs report about the direction from a neighbour; `None` before a measurement.
     pub(super) measure: fn(&Gauge) -> Option<u32>,
     /// Cost of the link to a neighbour, from the measurement `there` of the direction to the neighbour and `back` of
     /// the opposite direction. Before the first report of the neighbour, `there` has the value of `back`.
@@ -36,7 +36,7 @@ pub struct LinkMetric {
 }
 
 impl LinkMetric {
-    /// The cost of the link to the neighbour; `None` if it was not measured.
+    /// Cost of the link to the neighbour of this gauge; `None` if it was not measured.
     pub(super) fn cost_of(&self, gauge: &Gauge) -> Option<u32> {
         let back = (self.measure)(gauge);
         (self.cost)(gauge.reported.or(back)?, back)

@@ -5,7 +5,7 @@ use multihop_wire::olsr::NeighbourType;
 
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// The neighbours of a node, and their neighbours.
+/// A node's neighbours, with the neighbours of each.
 struct Around {
     neighbours: Vec<Neighbour>,
     two_hops: TwoHops,
@@ -32,8 +32,8 @@ impl Around {
         Self::new(&neighbours, pairs)
     }
 
-    /// A node with up to `n` neighbours. Each reaches a random share of the nodes below `end`, some
-    /// of which are also neighbours, or the node itself.
+    /// Draws a node with up to `n` neighbours. Each neighbour reaches a random share of the nodes below
+    /// `end`; some of these are also neighbours, or the node itself.
     fn random(rng: &mut Rng, n: u8, willingness: &[Willingness], end: u8, share: f64) -> Self {
         let mut below = |bound: usize| rng.below(u32::try_from(bound).unwrap()) as usize;
         let last = 2 + below(n.into());
@@ -94,20 +94,20 @@ fn without_two_hop_neighbours_there_is_no_relay() {
 
 #[test]
 fn sole_providers_come_first() {
-    // 2 alone covers 10. Then 3, which covers as many as 4, is not needed.
+    // Only node 2 covers 10. Then node 3 covers as many as node 4, which is not needed.
     let pairs = [(2, 10), (2, 11), (3, 11), (3, 12), (4, 12), (4, 13), (4, 14)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [2, 4]);
-    // 3 covers more than the others, but only targets that the others must cover anyway.
+    // Node 3 covers more than the others, but only targets that the others must cover anyway.
     let pairs = [(2, 10), (2, 11), (2, 12), (3, 11), (3, 12), (3, 14), (3, 15), (4, 13), (4, 14), (4, 15)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [2, 4]);
 }
 
 #[test]
 fn reachability_then_degree_then_address() {
-    // 3 covers three, the others two.
+    // Node 3 covers three targets, the other nodes two.
     let pairs = [(2, 10), (2, 11), (3, 10), (3, 11), (3, 12), (4, 12), (4, 11)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [3]);
-    // After 2, which alone covers 10, both others cover one more; 4 has the higher degree.
+    // After node 2, which alone covers 10, both others cover one more; node 4 has the higher degree.
     let pairs = [(2, 10), (2, 11), (3, 12), (4, 11), (4, 12)];
     assert_eq!(Around::plain(&[2, 3, 4], &pairs).elect(1), [2, 4]);
 }

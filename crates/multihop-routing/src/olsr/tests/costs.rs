@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// 2 and 3 are neighbours, and both have the neighbour 4.
+/// A bench in which 2 and 3 are neighbours, and both have the neighbour 4.
 fn diamond(to_2: u32, to_3: u32) -> Bench {
     let mut b = by_delay();
     b.at_ms(100);
@@ -30,7 +30,7 @@ fn the_cheaper_path_is_used_and_ties_go_to_the_lower_address() {
 #[test]
 fn a_longer_path_may_be_cheaper() {
     let mut b = diamond(9_000, 1_000);
-    // Even to 2 itself, through 3 and 4.
+    // The path to 2 itself, through 3 and 4, is cheaper than the link.
     b.gets(2, vec![tc(4, 10, 1, &[2, 3]), costs(4, 11, 1, &[3_000, 100])]);
     assert_eq!(b.agent.path(node(2)), Some(nodes(&[3, 4, 2])));
     assert_eq!(b.routes(), [(2, 3, 3), (3, 3, 1), (4, 3, 2)]);
@@ -153,7 +153,7 @@ fn changes_of_routes_in_use_are_counted() {
     assert_eq!(packet_with(&mut b, 4_000, 1_000), (2, 1));
 }
 
-/// The best of all paths without loops: cost, hops, first hop.
+/// The best of all loop-free paths: cost, hops, first hop.
 fn exhaustive(links: &[[Option<u32>; 7]; 7]) -> Vec<(u8, u64, u8, u8)> {
     let mut best = [None; 7];
     let mut open = vec![(0, 0_u64, Vec::new())];

@@ -7,7 +7,7 @@ fn triggered() -> Bench {
 }
 
 impl Bench {
-    /// When HELLOs have left, ms; or TCs.
+    /// Departure times in ms of HELLOs or of TCs.
     fn times(&self, wanted: fn(&Body) -> bool) -> Vec<u64> {
         let has = |packet: &Packet| packet.messages.iter().any(|message| wanted(&message.body));
         let of = self.packets.iter().filter(|(_, packet)| has(packet));
@@ -38,13 +38,13 @@ fn a_handshake_takes_a_few_tenths_of_a_second() {
     let mut b = triggered();
     b.at_ms(1_000);
     b.packets.clear();
-    // A new neighbour.
+    // Node 2 is a new neighbour.
     b.hello(2, &[]).at_ms(1_300);
     assert_eq!(b.declared(), [(ASYM, 2)]);
-    // It hears this node and has another neighbour: it becomes a relay.
+    // Node 2 hears this node and has another neighbour, so that it becomes a relay.
     b.hello(2, &[(ASYM, OWN), (SYM, 3)]).at_ms(1_600);
     assert_eq!(b.declared(), [(MPR, 2)]);
-    // It has chosen this node as its relay, too.
+    // Node 2 has chosen this node as its relay, too.
     b.packets.clear();
     b.hello(2, &[(MPR, OWN), (SYM, 3)]).at_ms(1_900);
     assert_eq!(b.tcs().last(), Some(&(1, vec![2])));
@@ -92,7 +92,7 @@ fn a_lost_selector_is_announced_early() {
     b.at_ms(1_000).hello(2, &[(MPR, OWN)]).hello(3, &[(MPR, OWN)]).at_ms(5_500);
     b.hello(2, &[(MPR, OWN)]);
     b.at_ms(6_900).packets.clear();
-    // The selection of 3 is valid until 7 s.
+    // The selection by node 3 is valid until 7 s.
     assert_eq!(b.at_ms(7_310).tcs().first().map(|(_, listed)| listed.clone()), Some(vec![2]));
 }
 
@@ -117,7 +117,7 @@ fn the_tc_of_a_newcomer_is_answered_by_one_tc() {
 fn a_node_with_a_relay_presents_itself_to_all_once() {
     let mut b = triggered();
     b.at_ms(1_000).hello(2, &[(SYM, OWN), (SYM, 3)]).at_ms(3_000);
-    // A leaf without selectors: its TCs are empty, and the periodic ones do not leave.
+    // The node is a leaf without selectors: its TCs are empty, and the periodic ones do not leave.
     assert_eq!(b.tcs(), [(0, vec![]), (0, vec![])]);
     for step in 1..20 {
         b.at_ms(3_000 + 1_000 * step).hello(2, &[(SYM, OWN), (SYM, 3)]);
@@ -125,7 +125,7 @@ fn a_node_with_a_relay_presents_itself_to_all_once() {
     assert_eq!(b.tcs(), []);
 }
 
-/// The most messages of one kind that leave within any time of this length, ms.
+/// Largest number of messages of one kind that leave within any period of this length, ms.
 fn most_within(times: &[u64], length: u64) -> usize {
     let from = |at: &u64| times.iter().filter(|other| (*at..at + length).contains(other)).count();
     times.iter().map(from).max().unwrap_or(0)
@@ -151,7 +151,7 @@ fn a_neighbour_that_flaps_and_invents_nodes_cannot_provoke_more_than_twice_the_m
     let (hellos, tcs) = (b.times(is_hello), own_tcs(&b));
     for (times, interval) in [(&hellos, 2_000), (&tcs, 5_000)] {
         assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 200), "closer than the shortest interval");
-        // Regular messages, those that refill the budget, and the burst.
+        // The bound is the regular messages, the messages that refill the budget, and the burst.
         let most = |length: u64| usize::try_from(2 * length / interval + 2 + 8).unwrap();
         for length in [2_000, 10_000, 100_000] {
             assert!(
@@ -183,6 +183,6 @@ fn a_quiet_network_costs_nothing_more() {
         (b.times(is_hello).len(), own_tcs(&b).len())
     };
     let (rfc, hosts) = (messages(Config::rfc()), messages(Config::for_hosts()));
-    // The start: a HELLO and its repetitions after each of three changes at most, and two TCs for each of two.
+    // At the start, up to three changes cause a HELLO with repetitions, and up to two changes cause two TCs.
     assert!(hosts.0 <= rfc.0 + 5 && hosts.1 <= rfc.1 + 4, "{hosts:?}, without early messages {rfc:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A bench with 2 as permanent symmetric neighbour, and 3 behind it.
+/// A bench with node 2 as permanent symmetric neighbour, and node 3 behind it.
 fn with_neighbour() -> Bench {
     let mut b = rfc();
     b.at_ms(100);
@@ -49,7 +49,7 @@ fn tcs_confirm_replace_or_are_outdated() {
 fn messages_of_non_symmetric_neighbours_are_ignored() {
     let mut b = with_neighbour();
     b.at_ms(200).hello(7, &[]);
-    // 7 is an asymmetric neighbour, 8 is unknown. The same TC is accepted from 2.
+    // Node 7 is an asymmetric neighbour, node 8 is unknown. The same TC is accepted from node 2.
     b.gets(7, vec![tc(3, 1, 1, &[4])]).gets(8, vec![tc(3, 1, 1, &[4])]);
     assert_eq!((b.routes().len(), b.agent.counters().strangers), (2, 2));
     b.gets(2, vec![tc(3, 1, 1, &[4])]);

@@ -26,7 +26,7 @@ impl Two {
         self.agent.set_interfaces(self.now, list);
     }
 
-    /// A HELLO of a neighbour's interface, which lists this node's.
+    /// Receives a HELLO from a neighbour's interface that lists this node's interface.
     fn hello(&mut self, interface: u8, from: u8) {
         let mut message = reporting(from, 1, 0, &[], &[]);
         let Body::Hello(hello) = &mut message.body else { unreachable!("made above") };

@@ -6,7 +6,7 @@ use super::*;
 fn a_link_is_asymmetric_then_symmetric_then_lost() {
     let mut b = rfc();
     assert_eq!(b.at_ms(0).declared(), []);
-    // 2 does not receive from this node yet.
+    // Node 2 does not receive from this node yet.
     b.at_ms(100).hello(2, &[]);
     assert_eq!(b.neighbours(), []);
     assert_eq!(b.at_ms(2_000).declared(), [(ASYM, 2)]);
@@ -15,12 +15,12 @@ fn a_link_is_asymmetric_then_symmetric_then_lost() {
     assert_eq!(b.neighbours(), [2]);
     assert_eq!(b.routes(), [(2, 2, 1)]);
     assert_eq!(b.at_ms(4_000).declared(), [(SYM, 2)]);
-    // 2 has lost this node, which still receives from it.
+    // Node 2 has lost this node, which still receives from node 2.
     b.at_ms(4_100).hello(2, &[(LOST, OWN)]);
     assert_eq!(b.neighbours(), []);
     assert_eq!(b.at_ms(6_000).declared(), [(ASYM, 2)]);
-    // Silence: asymmetric until 10.1 s, declared lost until 14.1 s, which is 6 s after the
-    // symmetric time of 6 s.
+    // After silence the link is asymmetric until 10.1 s and declared lost until 14.1 s, which is 6 s after
+    // the symmetric time.
     assert_eq!(b.at_ms(10_000).declared(), [(ASYM, 2)]);
     assert_eq!(b.at_ms(12_000).declared(), [(LOST, 2)]);
     assert_eq!(b.at_ms(14_000).declared(), [(LOST, 2)]);
@@ -35,7 +35,7 @@ fn a_link_is_asymmetric_then_symmetric_then_lost() {
 fn a_symmetric_link_ends_when_its_symmetric_time_expires() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(SYM, OWN)]);
-    // Received, but without this node in the list: symmetric until 6.1 s.
+    // The HELLO does not list this node: the link remains symmetric until 6.1 s.
     b.at_ms(4_100).hello(2, &[]);
     b.at_ms(6_099);
     assert_eq!(b.neighbours(), [2]);
@@ -48,13 +48,12 @@ fn a_symmetric_link_ends_when_its_symmetric_time_expires() {
 fn two_hop_neighbours_follow_hellos() {
     let mut b = rfc();
     b.at_ms(100).hello(2, &[(ASYM, OWN)]);
-    // The link is symmetric now. Of 2's neighbours, 3 and 4 are symmetric; this node does not
-    // count.
+    // The link is now symmetric. Nodes 3 and 4 are symmetric neighbours of node 2; this node does not count.
     b.at_ms(200).hello(2, &[(MPR, OWN), (SYM, 3), (MPR, 4), (ASYM, 5), (LOST, 6)]);
     assert_eq!(b.two_hops(), [(2, 3), (2, 4)]);
     assert_eq!(b.routes(), [(2, 2, 1), (3, 2, 2), (4, 2, 2)]);
     assert_eq!(b.mprs(), [2]);
-    // A neighbour that is listed as lost is removed; one that is not listed stays until it expires.
+    // A neighbour listed as lost is removed; one that is not listed remains until it expires.
     b.at_ms(2_200).hello(2, &[(SYM, OWN), (LOST, 3)]);
     assert_eq!(b.two_hops(), [(2, 4)]);
     b.at_ms(6_199);
@@ -102,7 +101,7 @@ fn hysteresis_accepts_after_three_hellos_and_rejects_after_two_losses() {
     assert_eq!(b.at_ms(2_000).declared(), [], "pending links are not declared");
     b.at_ms(3_800).hello(2, &[(SYM, OWN)]);
     assert_eq!(b.neighbours(), [2]);
-    // The HELLOs at 5.8 s and 7.8 s are missing: 0.875, 0.44, 0.22.
+    // Without the HELLOs at 5.8 s and 7.8 s, the quality falls from 0.875 to 0.44 and 0.22.
     b.at_ms(7_799);
     assert_eq!(b.neighbours(), [2]);
     b.at_ms(7_800);
@@ -127,7 +126,8 @@ fn hysteresis_counts_missing_packets() {
     }
     assert_eq!(b.neighbours(), [2]);
     b.sequence += 2;
-    // 0.875; two lost: 0.21; one received: 0.61, too little to be used again.
+    // The quality is 0.875; after two losses 0.21; after one more packet 0.61, too little for the link to be
+    // used again.
     b.at_ms(100).hello(2, &[(SYM, OWN)]);
     assert_eq!(b.neighbours(), []);
     b.at_ms(200).hello(2, &[(SYM, OWN)]);
@@ -154,7 +154,7 @@ fn a_mac_report_marks_a_link_as_lost() {
     assert_eq!(fails(&mut b), gone(true));
     assert_eq!((b.neighbours(), b.two_hops(), b.selectors()), (vec![], vec![], vec![]));
     assert_eq!(b.at_ms(2_000).declared(), [(LOST, 2)]);
-    // Lost for 6 s, whatever arrives; afterwards HELLOs decide.
+    // The link is lost for 6 s whatever arrives; afterwards HELLOs decide.
     b.at_ms(6_100).hello(2, &[(SYM, OWN)]);
     b.at_ms(7_099);
     assert_eq!(b.neighbours(), []);

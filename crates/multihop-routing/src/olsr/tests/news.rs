@@ -40,7 +40,7 @@ fn hosts_get_notices_about_the_routes_to_their_peers() {
     assert_eq!(b.outputs(), [forward(3, 2), notice(2, Notice::PathInfo { hops: 1 }), forward(2, 2)]);
     b.at_ms(300).hello(3, &[(SYM, OWN)]);
     assert_eq!(b.outputs(), [notice(3, Notice::PathInfo { hops: 1 })]);
-    // Silence: the neighbours remain symmetric until 6.2 s and 6.3 s. 3 outlives 2.
+    // After silence the neighbours remain symmetric until 6.2 s and 6.3 s; node 3 lasts longer than node 2.
     b.at_ms(6_299);
     assert_eq!(b.outputs(), [notice(2, Notice::RouteLost)]);
     b.at_ms(6_300);
@@ -69,7 +69,7 @@ fn unchanged_information_causes_no_computation() {
             .gets(2, vec![tc(3, step, 1, &[2])]);
     }
     let after = b.agent.counters();
-    // For the link that the first TC announced.
+    // The link that the first TC announced causes the computation.
     assert_eq!(after.computations - before.computations, 1);
     assert_eq!(after.elections, 1);
 }

@@ -95,7 +95,7 @@ fn run(b: &mut Bench, op: Op) {
     }
 }
 
-/// Cached results must follow from the sets, and no tuple may outlive its expiry time.
+/// Checks that cached results follow from the sets, and that no tuple outlives its expiry time.
 fn check(b: &mut Bench) {
     let mut anew = b.agent.clone();
     anew.stale = Stale { mprs: true, routes: true, ..anew.stale };

@@ -33,7 +33,7 @@ fn tcs_list_selectors_and_count_changes() {
     assert_eq!(b.at_ms(10_000).tcs(), [(2, vec![2, 3])]);
     b.at_ms(11_000).hello(2, &[(MPR, OWN)]).hello(3, &[(MPR, OWN)]);
     assert_eq!(b.at_ms(15_000).tcs(), [(2, vec![2, 3])]);
-    // Both are gone by 20 s: no further TCs.
+    // Both selectors are gone by 20 s, so that no further TCs leave.
     assert_eq!(b.at_ms(60_000).tcs(), []);
 }
 
@@ -42,7 +42,7 @@ fn empty_tcs_follow_the_last_selector() {
     let mut b = Bench::new(Config::rfc());
     b.at_ms(4_000).hello(2, &[(MPR, OWN)]);
     assert_eq!(b.at_ms(5_000).tcs(), [(1, vec![2])]);
-    // For 15 s after the TC at 5 s.
+    // Empty TCs leave for 15 s after the TC at 5 s.
     assert_eq!(b.at_ms(60_000).tcs(), [(2, vec![]), (2, vec![])]);
 }
 
@@ -72,7 +72,7 @@ fn intervals_are_shortened_by_jitter() {
         assert!(at[0] <= 500);
         let gaps: Vec<u64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.iter().all(|gap| (1_499 - wait..=2_001 + wait).contains(gap)), "{gaps:?}");
-        // The mean gap is 1.75 s either way.
+        // The mean gap is 1.75 s with and without shared packets.
         assert!((107..=121).contains(&at.len()), "{}", at.len());
     }
 }
@@ -90,7 +90,7 @@ fn messages_share_packets_of_four() {
     let (first, _) = b.packets[0];
     let sizes: Vec<usize> =
         b.packets.iter().filter(|(at, _)| *at == first).map(|(_, packet)| packet.messages.len()).collect();
-    // The nine, and the HELLO if it was due.
+    // The sizes sum up to nine messages, or ten if a HELLO was due.
     assert!(sizes == [4, 4, 1] || sizes == [4, 4, 2], "{sizes:?}");
     let sequences: Vec<u16> = b.packets.iter().map(|(_, packet)| packet.sequence).collect();
     assert!(sequences.windows(2).all(|pair| pair[1] == pair[0] + 1));
@@ -101,7 +101,7 @@ fn own_messages_share_a_packet_with_waiting_ones() {
     let mut b = Bench::with_jitter(Config::rfc());
     b.at_ms(600).hello(2, &[(MPR, OWN)]);
     b.packets.clear();
-    // Much more often than once in 0.5 s, so that a message waits at every HELLO.
+    // Messages arrive far more often than once in 0.5 s, so that one waits at every HELLO.
     for step in 0..2_000_u16 {
         if step % 200 == 0 {
             b.hello(2, &[(MPR, OWN)]);
@@ -128,7 +128,8 @@ fn sizes_on_the_wire() {
     b.at_ms(100).hello(2, &[(SYM, OWN)]).hello(3, &[]);
     b.packets.clear();
     b.at_ms(2_000);
-    // Packet 4, message 12, HELLO 4, and 4 + 4 for each of two codes.
+    // The packet has 4 bytes of header, 12 of message header, 4 of HELLO header, and 4 + 4 for each of two
+    // link codes.
     assert_eq!(b.packets[0].1.len(), 36);
     assert_eq!(b.agent.counters().bytes, 20 + 36);
 }
