@@ -39,7 +39,7 @@ pub mod rfc5444;
 
 use multihop_scenario::{Extension, Extensions};
 
-/// The protocols of this crate, to load scenarios with.
+/// Registers the protocols of this crate for loading scenarios.
 pub fn extensions() -> Extensions {
     Extensions::default()
         .routing::<babel::Config>(BABEL)
@@ -74,5 +74,5 @@ const OLSRV2: Extension = Extension {
 
 /// Version of each protocol in the keys of runs. The simulator's build includes the sources of this crate as well.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Purpose of the agents' random streams.
+/// Purpose string of the agents' random streams.
 const STREAM: &str = "routing";

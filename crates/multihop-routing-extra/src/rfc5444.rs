@@ -1,7 +1,7 @@
 //! Packets of mobile ad hoc networks (RFC 5444): messages with addresses, and attributes (TLVs) of all three.
 //!
-//! Addresses have four bytes; messages with longer or shorter ones are skipped. What addresses and attributes have in
-//! common is sent once, so that no packet becomes longer by parsing and emitting it.
+//! Addresses have four bytes; messages with longer or shorter ones are skipped. Common parts of addresses and
+//! attributes are sent once, so that parsing and emitting never lengthens a packet.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -22,16 +22,16 @@ pub struct Packet {
     pub sequence: Option<u16>,
     /// Attributes of the packet.
     pub tlvs: Vec<Tlv>,
-    /// Messages of the sender, and those that it forwards.
+    /// Messages of the sender, and messages that it forwards.
     pub messages: Vec<Message>,
 }
 
 /// A message with its header, attributes and address blocks.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Message {
-    /// Type of the message, by which protocols tell their messages apart.
+    /// Type of the message, which identifies the protocol.
     pub kind: u8,
-    /// Address of the node that made the message.
+    /// Address of the node that created the message.
     pub originator: Option<Ipv4Addr>,
     /// Number of hops that the message may still travel.
     pub hop_limit: Option<u8>,
@@ -50,7 +50,7 @@ pub struct Message {
 pub struct Tlv {
     /// Type of the attribute.
     pub kind: u8,
-    /// Type extension, which the attribute's type gives a meaning; usually 0.
+    /// Type extension, whose meaning depends on the type; usually 0.
     pub extension: u8,
     /// Value of the attribute, at most 65,535 bytes.
     pub value: Option<Vec<u8>>,
@@ -79,7 +79,7 @@ pub struct Address {
 pub struct AddressTlv {
     /// Type of the attribute.
     pub kind: u8,
-    /// Type extension, which the attribute's type gives a meaning; usually 0.
+    /// Type extension, whose meaning depends on the type; usually 0.
     pub extension: u8,
     /// Index of the first address that has the attribute.
     pub first: u8,
@@ -96,11 +96,11 @@ pub enum Values {
     None,
     /// One value that applies to all addresses.
     Same(Vec<u8>),
-    /// Two or more addresses have one each, of this many bytes, at least one.
+    /// Each of two or more addresses has a value, all of this length in bytes, at least 1.
     Each {
         /// Length of each value, bytes.
         len: usize,
-        /// The values, one after another.
+        /// Concatenated values of all addresses.
         bytes: Vec<u8>,
     },
 }
@@ -136,7 +136,7 @@ impl Address {
 }
 
 impl AddressBlock {
-    /// Gives an attribute to the addresses that have a value; all values have this many bytes.
+    /// Adds an attribute to the addresses that have a value; all values have this many bytes.
     ///
     /// # Panics
     ///
@@ -160,7 +160,7 @@ impl AddressBlock {
         }
     }
 
-    /// The values of this attribute that an address has.
+    /// Values of this attribute for the address at this index.
     pub fn values(&self, at: usize, kind: u8, extension: u8) -> impl Iterator<Item = &[u8]> {
         let wanted = move |tlv: &&AddressTlv| tlv.kind == kind && tlv.extension == extension;
         self.tlvs.iter().filter(wanted).filter_map(move |tlv| tlv.value_of(at))
@@ -168,7 +168,8 @@ impl AddressBlock {
 }
 
 impl AddressTlv {
-    /// The value that an address has; empty if the attribute has none, `None` if it is not an attribute of the address.
+    /// Value for the address at this index; empty if the attribute has no value, `None` if the attribute does
+    /// not cover the address.
     fn value_of(&self, at: usize) -> Option<&[u8]> {
         let nth = at.checked_sub(self.first.into()).filter(|_| at <= self.last.into())?;
         Some(match &self.values {

@@ -86,7 +86,7 @@ pub struct RttCost {
 }
 
 impl LinkCost {
-    /// The cost of a link without losses. Changes of a metric by this much are announced at once.
+    /// The cost of a link without losses. A metric that changes by at least this cost is announced at once.
     pub(super) const fn nominal(self) -> u16 {
         match self {
             Self::Etx => 256,
@@ -114,7 +114,7 @@ impl Default for Config {
 }
 
 impl Default for Diversity {
-    /// The value of the reference implementation.
+    /// Values of the reference implementation, babeld.
     fn default() -> Self {
         Self { factor: 500_000 }
     }

@@ -1,14 +1,15 @@
-//! Channels of radios: a link costs less before links that do not interfere with it (draft-chroboczek-babel-diversity-routing).
+//! Channels of radios: a link costs less if the following links do not interfere with it
+//! (draft-chroboczek-babel-diversity-routing).
 
 use super::config::Diversity;
 use super::wire::{Channels, INFINITY, INTERFERING, Update};
 
-/// The link to a neighbour.
+/// The link to a neighbour, with the costs of its channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
-    /// Cost of the link if the route's next link interferes with it.
+    /// Cost of the link if the next link of the route interferes with it.
     pub(super) cost: u16,
-    /// Channel of the link and the rule that weighs channels; `None` if channels do not count.
+    /// Channel of the link and the rule that weighs channels; `None` if channels have no effect.
     pub(super) over: Option<(u8, Diversity)>,
 }
 
@@ -16,10 +17,9 @@ impl Link {
     /// A link that cannot be used.
     pub(super) const LOST: Self = Self { cost: INFINITY, over: None };
 
-    /// The cost of the link before a route over these channels.
-    ///
-    /// A link takes turns with those of the next hops that interfere with it. It has the full cost if the next link does, and
-    /// the least cost if none does. Of the difference each hop between the two links takes one half.
+    /// The cost of the link in front of a route over these channels. A link cannot transmit at the same time
+    /// as later links that interfere with it. It has the full cost if the next link interferes, and the least
+    /// cost if none does. Each hop between the two links halves the difference.
     pub(super) fn cost_before(&self, rest: &Channels) -> u16 {
         let Some((channel, Diversity { factor })) = self.over.filter(|_| self.cost < INFINITY) else {
             return self.cost;
@@ -32,15 +32,15 @@ impl Link {
     }
 }
 
-/// The channels of an offered route. An update that does not name them is that of a neighbour without the extension: its link
-/// interferes with all others, if it is not the destination itself.
+/// The channels of an offered route. An update without channels comes from a neighbour without the extension,
+/// whose link counts as interfering with all others, unless the neighbour is the destination itself.
 pub(super) fn channels_of(update: &Update) -> Channels {
     let is_destination = update.offer.is_none_or(|offer| offer.metric == 0);
     update.channels.unwrap_or_else(|| Channels::new((!is_destination).then_some(INTERFERING)))
 }
 
-/// Whether transmissions on two channels disturb each other. In the band at 2.4 GHz a channel of 20 MHz reaches four numbers
-/// farther.
+/// Whether transmissions on two channels interfere. In the band at 2.4 GHz a channel of 20 MHz extends over
+/// four channel numbers.
 fn interfere(a: u8, b: u8) -> bool {
     let overlap = a <= LAST_AT_2_4_GHZ && b <= LAST_AT_2_4_GHZ && a.abs_diff(b) < 5;
     a == INTERFERING || b == INTERFERING || a == b || overlap

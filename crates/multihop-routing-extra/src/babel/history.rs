@@ -12,26 +12,26 @@ pub(super) struct History {
     /// Bitmap of recent Hellos: the highest bit stands for the latest and is set if it arrived.
     bits: u16,
     expected: Seqno,
-    /// When the next Hello counts as lost.
+    /// Instant at which the next Hello counts as lost.
     due: Instant,
     interval: Duration,
 }
 
 impl History {
-    /// A history without Hellos, which expects this one.
+    /// A history without Hellos that expects this one.
     pub(super) fn silent(now: Instant, hello: &Hello) -> Self {
         Self { bits: 0, expected: hello.seqno, due: now + UNPROMISED, interval: UNPROMISED }
     }
 
-    /// Records a Hello that arrived, and the loss of those before it.
+    /// Records a Hello that arrived, and the loss of the missing Hellos before it.
     pub(super) fn hear(&mut self, now: Instant, hello: &Hello) {
         let ahead = hello.seqno.0.wrapping_sub(self.expected.0).cast_signed();
         self.bits = match ahead {
             // The neighbour has restarted.
             ..-16 | 17.. => 0,
-            // Its Hellos come at longer intervals than it promised: some were counted as lost too early.
+            // The interval between Hellos is longer than announced: some were counted as lost too early.
             -16..0 => self.bits.checked_shl(ahead.unsigned_abs().into()).unwrap_or(0),
-            // Some were lost.
+            // Some Hellos before this one were lost.
             0..=16 => self.bits.checked_shr(ahead.unsigned_abs().into()).unwrap_or(0),
         };
         self.bits = self.bits >> 1 | LATEST;
@@ -52,12 +52,12 @@ impl History {
         }
     }
 
-    /// When the next Hello counts as lost.
+    /// Instant at which the next Hello counts as lost.
     pub(super) const fn due(&self) -> Instant {
         self.due
     }
 
-    /// Whether none of the last 16 arrived.
+    /// Whether none of the last 16 Hellos arrived.
     pub(super) const fn is_silent(&self) -> bool {
         self.bits == 0
     }
@@ -65,7 +65,7 @@ impl History {
     /// The cost of receiving from the neighbour.
     pub(super) fn rxcost(&self, cost: LinkCost) -> u16 {
         match cost {
-            // Two of the last three (A.2.1).
+            // At least two of the last three Hellos arrived (A.2.1).
             LinkCost::Hops if (self.bits >> 13).count_ones() >= 2 => cost.nominal(),
             LinkCost::Hops => INFINITY,
             LinkCost::Etx if self.is_silent() => INFINITY,
@@ -76,14 +76,14 @@ impl History {
         }
     }
 
-    /// Share of the last 16 Hellos that arrived; of fewer if fewer were sent.
+    /// Share of the last 16 Hellos that arrived, or of all Hellos if fewer were sent.
     pub(super) fn share(&self) -> f64 {
         let sent = u16::BITS - self.bits.trailing_zeros();
         f64::from(self.bits.count_ones()) / f64::from(sent.max(1))
     }
 
-    /// The share of Hellos that arrived, below [`WHOLE`]: the latest three count a quarter each, and each earlier one half
-    /// as much as the one after it.
+    /// Weighted share of Hellos that arrived, below [`WHOLE`]. The latest three weigh a quarter each; before
+    /// them the weight halves with every Hello.
     fn arrived(&self) -> u32 {
         let bits = u32::from(self.bits);
         ((bits & 0x8000) >> 2) + ((bits & 0x4000) >> 1) + (bits & 0x3fff)
@@ -93,7 +93,7 @@ impl History {
 /// The interval of a neighbour that promises none.
 const UNPROMISED: Duration = Duration::from_secs(20);
 const LATEST: u16 = 0x8000;
-/// History in which all Hellos arrived, at the start.
+/// Value for a history in which all Hellos arrived.
 const WHOLE: u32 = 0x8000;
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// Hears these Hellos, one a second.
+    /// A history in which these Hellos arrived, one per second.
     fn heard(seqnos: &[u16]) -> History {
         let mut history = History::silent(at(0), &hello(seqnos[0]));
         history.hear(at(0), &hello(seqnos[0]));

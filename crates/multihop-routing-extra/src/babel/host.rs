@@ -23,18 +23,18 @@ use crate::STREAM;
 /// State that only an agent on a real host has.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    /// Keys and packet counters; `None`: packets are not signed.
+    /// Keys and packet counters; `None` if packets are not signed.
     authentication: Option<Authentication>,
     datagrams: VecDeque<HostDatagram>,
     /// Networks that this host announces in addition to the addresses of its interfaces.
     announced: Vec<Prefix>,
     /// Addresses of the interfaces.
     addresses: Vec<Prefix>,
-    /// Networks to which alone routes may lead; empty: anywhere.
+    /// The only networks to which routes may lead; empty if there is no restriction.
     within: Vec<Prefix>,
-    /// Whether the next Hello is followed by a second one at once.
+    /// Whether a second Hello immediately follows the next one.
     is_starting: bool,
-    /// When Hellos were last sent early.
+    /// Instant of the last early Hellos.
     greeted: Option<Instant>,
 }
 
@@ -46,7 +46,8 @@ impl HostConfig for Config {
     fn host_agent(&self, setup: HostSetup) -> Box<dyn HostAgent> {
         let rng = Rng::stream(setup.seed, STREAM, 0);
         let mut agent = Agent::new(setup.now, Ipv4Addr::UNSPECIFIED, self.clone(), rng);
-        // A router-id that no earlier start has had, so that its forgotten sequence number does no harm.
+        // The router-id is new at each start, so that a forgotten sequence number of an earlier start does no
+        // harm.
         agent.router_id = RouterId(agent.rng.next_u64().to_be_bytes());
         agent.originated.clear();
         let rng = Rng::stream(agent.rng.next_u64(), "mac", 0);
@@ -76,7 +77,7 @@ impl Agent {
         self.transmit(interface, to, bytes);
     }
 
-    /// Queues a packet, signed by the keys of this host.
+    /// Queues a packet, signed with the keys of this host.
     fn transmit(&mut self, interface: Interface, to: Option<Ipv6Addr>, mut bytes: Vec<u8>) {
         let Some(from) = self.link_address(interface) else { return };
         let Some(host) = &mut self.host else { return };
@@ -104,7 +105,7 @@ impl Agent {
         Some(Ends { from: arrival.from, to })
     }
 
-    /// Checks the counter of a packet with a valid MAC, and sends challenges and answers to them.
+    /// Checks the counter of a packet with a valid MAC, and sends challenges and answers to challenges.
     fn authenticate(&mut self, now: Instant, arrival: HostArrival, bytes: &[u8]) -> Result<(), HostRefusal> {
         let HostArrival { interface, from, to_all } = arrival;
         let Some(authentication) = self.host.as_mut().and_then(|host| host.authentication.as_mut()) else {
@@ -123,7 +124,8 @@ impl Agent {
         checked.refusal.map_or(Ok(()), Err)
     }
 
-    /// A TLV as it leaves over an interface; `None` if it cannot. Routes of IPv4 have the interface's address as next hop.
+    /// Converts a TLV for an interface; `None` if it cannot be sent there. IPv4 routes have the interface's
+    /// address as next hop.
     pub(super) fn over(&self, interface: Option<Interface>, tlv: Tlv) -> Option<Tlv> {
         let Tlv::Update(update) = tlv else { return Some(tlv) };
         if self.host.is_none() || update.prefix.is_ipv6() {
@@ -141,7 +143,7 @@ impl Agent {
             && (within.is_empty() || within.iter().any(|network| network.contains(destination)))
     }
 
-    /// Originates the addresses of this host and its networks, and no others.
+    /// Originates the addresses of this host and its networks, and retracts all others.
     fn originate(&mut self, now: Instant) {
         let Some(host) = &self.host else { return };
         let wanted: BTreeSet<_> = host.announced.iter().chain(&host.addresses).copied().collect();
@@ -153,7 +155,7 @@ impl Agent {
         }
     }
 
-    /// Forgets what neighbours have announced about a destination.
+    /// Forgets the routes to a destination that neighbours have announced.
     fn lose_destination(&mut self, now: Instant, destination: Prefix) {
         for neighbour in self.routes.neighbours(destination) {
             self.routes.forget(neighbour, destination);
@@ -288,8 +290,9 @@ impl HostAgent for Agent {
 }
 
 impl Agent {
-    /// Sends early what a neighbour on a real host waits for: Hellos to a new one, a report on the link when it begins or
-    /// ceases to be heard, and all routes when the link begins to be used. `before`: whether the link was heard, and used.
+    /// Sends early messages that a neighbour on a real host waits for: Hellos to a new neighbour, a report
+    /// when the link begins or ceases to be heard, and all routes when the link becomes usable. `before`:
+    /// whether the link was heard, and used.
     pub(super) fn hasten(&mut self, now: Instant, neighbour: IpAddr, before: (bool, bool)) {
         let Some(found) = self.neighbours.get(neighbour).filter(|_| self.host.is_some()) else { return };
         let after = (found.is_heard(), found.is_used());
@@ -311,7 +314,7 @@ impl Agent {
         self.timers.set(Timer::Hello, due);
     }
 
-    /// Whether another Hello follows the one that is sent now at once.
+    /// Whether another Hello immediately follows the one that is sent now.
     pub(super) fn takes_start(&mut self, now: Instant) -> bool {
         let Some(host) = self.host.as_mut().filter(|host| host.is_starting) else { return false };
         (host.is_starting, host.greeted) = (false, Some(now));
@@ -333,15 +336,15 @@ fn scope(interface: Interface, tlv: &mut Tlv) {
     }
 }
 
-/// A link-local address with the number of its interface in the third and fourth byte, as in the kernels of BSD: two
-/// interfaces may reach neighbours with equal addresses.
+/// A link-local address with the number of its interface in the third and fourth byte, as in BSD kernels,
+/// because two interfaces may reach neighbours with equal addresses.
 fn scoped(interface: Interface, address: Ipv6Addr) -> Ipv6Addr {
     let mut octets = address.octets();
     octets[3] = interface.0;
     octets.into()
 }
 
-/// An address as others know it.
+/// Address in the form for packets, without interface number.
 pub(super) fn on_wire(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(address) => unscoped(address).into(),

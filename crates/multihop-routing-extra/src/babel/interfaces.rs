@@ -1,4 +1,4 @@
-//! The interfaces of a node: each has neighbours of its own, and Hellos that name them.
+//! The interfaces of a node: each has separate neighbours and Hellos.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
@@ -16,16 +16,18 @@ pub(super) struct Own {
     pub(super) number: Interface,
     /// Address from which packets leave.
     pub(super) address: IpAddr,
-    /// Next hop of this node's routes of IPv4 if packets leave from an address of IPv6.
+    /// Next hop of this node's IPv4 routes, if packets leave from an IPv6 address.
     pub(super) ipv4: Option<Ipv4Addr>,
-    /// Rule by which links over this interface cost.
+    /// Cost rule for links over this interface.
     pub(super) kind: LinkCost,
-    /// The number of its channel; [`INTERFERING`] if it is unknown.
+    /// Channel number of the interface; [`INTERFERING`] if it is unknown.
     pub(super) channel: u8,
 }
 
 impl Agent {
-    /// The agent of a node with several interfaces: their addresses, the main address first, and the numbers of their channels.
+    /// Configures the agent for several interfaces: their addresses, the main address first, and the numbers
+    /// of their channels. Each interface sends Hellos for its neighbours. Updates and requests leave over all
+    /// interfaces.
     ///
     /// Each interface sends Hellos for its neighbours. Updates and requests leave over all interfaces.
     #[must_use]
@@ -44,7 +46,7 @@ impl Agent {
         self
     }
 
-    /// The numbers of all interfaces; `None` for the only one of a simulated node.
+    /// Numbers of all interfaces; a single `None` for the only interface of a simulated node.
     pub(super) fn interfaces(&self) -> Vec<Option<Interface>> {
         if self.own.is_empty() && self.host.is_none() {
             return Vec::from([None]);
@@ -61,37 +63,38 @@ impl Agent {
         self.own(interface).map_or(self.address, |own| own.address)
     }
 
-    /// Rule by which links over an interface cost.
+    /// Cost rule for links over an interface.
     pub(super) fn kind_of(&self, interface: Interface) -> LinkCost {
         self.own(interface).map_or(self.config.link_cost, |own| own.kind)
     }
 
-    /// Cost of the cheapest kind of link. Changes of a metric by this much are announced at once.
+    /// Cost of the cheapest kind of link. A metric that changes by at least this cost is announced at once.
     pub(super) fn margin(&self) -> u16 {
         let least = self.own.iter().map(|own| own.kind.nominal()).min();
         least.unwrap_or(self.config.link_cost.nominal())
     }
 
-    /// Whether an address is one of this node's interfaces.
+    /// Whether an address belongs to an interface of this node.
     pub(super) fn has(&self, address: IpAddr) -> bool {
         address == self.address || self.own.iter().any(|own| own.address == address)
     }
 
-    /// The channel of the link to a neighbour, if this node names channels.
+    /// The channel of the link to a neighbour; `None` if this node announces no channels.
     pub(super) fn channel_to(&self, neighbour: IpAddr) -> Option<u8> {
-        // Channels of real interfaces are not known.
+        // The channels of real interfaces are unknown.
         self.config.diversity.filter(|_| self.host.is_none())?;
         let interface = self.neighbours.get(neighbour)?.interface;
         self.own(interface).map(|own| own.channel)
     }
 
-    /// The channels of the route in use, from this node's link on; `None` if this node names none.
+    /// The channels of the selected route, from this node's link on; `None` if this node announces no
+    /// channels.
     pub(super) fn channels_to(&self, destination: Prefix) -> Option<Channels> {
         let route = self.routes.get(destination)?;
         Some(route.channels.after(self.channel_to(route.neighbour)?))
     }
 
-    /// The link to a neighbour.
+    /// The link to a neighbour, with its cost and channel.
     pub(super) fn link_to(&self, neighbour: IpAddr) -> Option<Link> {
         let cost = self.neighbours.cost(neighbour)?;
         let over = self.channel_to(neighbour).zip(self.config.diversity);

@@ -1,7 +1,8 @@
 //! Authentication of packets (RFC 8967): a MAC by each key, packet counters, and challenges.
 //!
-//! A host numbers its packets with a counter under a random index. A neighbour proves a new index by returning a nonce.
-//! Counters of packets for all neighbours and for one are checked separately (RFC 9467): a radio may delay the former.
+//! A host numbers its packets with a counter under a random index. A neighbour proves a new index by
+//! returning a nonce. Counters of multicast and unicast packets are checked separately (RFC 9467), because a
+//! radio may delay multicast packets.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -27,14 +28,15 @@ pub(super) struct Authentication {
 /// State of a neighbour whose packets have a valid MAC.
 #[derive(Clone, Debug)]
 struct Sender {
-    /// Index, and the counters of the latest packets for one and for all; `None` until a challenge is answered.
+    /// Index, and the counters of the latest unicast and multicast packets; `None` until a challenge is
+    /// answered.
     proved: Option<(Vec<u8>, [Option<u32>; 2])>,
     heard: Instant,
     /// Nonce of the latest challenge.
     challenge: Option<([u8; NONCE], Instant)>,
 }
 
-/// Addresses between which a packet travels.
+/// Source and destination address of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) from: Ipv6Addr,
@@ -44,7 +46,7 @@ pub(super) struct Ends {
 /// A received packet whose MAC is valid.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Checked {
-    /// Why the packet is not used otherwise, or nothing.
+    /// Reason for not using the packet further; `None` if it is used.
     pub(super) refusal: Option<HostRefusal>,
     /// Nonces that this host must return to the sender.
     pub(super) replies: Vec<Vec<u8>>,
@@ -53,7 +55,7 @@ pub(super) struct Checked {
 }
 
 impl Authentication {
-    /// Authentication with these keys, each of which signs all packets; `None` without keys.
+    /// Creates the authentication with these keys, each of which signs all packets; `None` without keys.
     pub(super) fn new(keys: Vec<[u8; 32]>, mut rng: Rng) -> Option<Self> {
         let index = rng.next_u64().to_be_bytes();
         let counter = 0;
@@ -79,7 +81,7 @@ impl Authentication {
         }
     }
 
-    /// Whether a packet has a MAC by one of the keys. Costs little, whatever the packet contains.
+    /// Whether a packet has a MAC by one of the keys. The check is cheap for any contents.
     pub(super) fn admits(&self, ends: Ends, bytes: &[u8]) -> Result<(), HostRefusal> {
         let (packet, trailer) = Trailer::split(bytes).ok_or(HostRefusal::Malformed)?;
         let mut tags =
@@ -92,8 +94,8 @@ impl Authentication {
         if tags.any(is_valid) { Ok(()) } else { Err(HostRefusal::WrongKey) }
     }
 
-    /// Checks the counter of a packet that is [admitted](Self::admits), and answers challenges. The packet came for all
-    /// neighbours if `to_all`.
+    /// Checks the counter of a packet that is [admitted](Self::admits), and answers challenges. `to_all`: the
+    /// packet was sent to all neighbours.
     pub(super) fn check(
         &mut self,
         now: Instant,
@@ -155,20 +157,20 @@ fn mac(key: &[u8; 32], ends: Ends, packet: &[u8]) -> Hmac<Sha256> {
     mac
 }
 
-/// Types of TLVs, from the registry of RFC 8967.
+/// TLV type of a MAC, from the registry of RFC 8967.
 pub(super) const MAC: u8 = 16;
 pub(super) const COUNTER: u8 = 17;
 pub(super) const CHALLENGE_REQUEST: u8 = 18;
 pub(super) const CHALLENGE_REPLY: u8 = 19;
 /// Bytes of a MAC.
 const TAG: u8 = 32;
-/// Largest number of MACs that are tried of one packet.
+/// Largest number of MACs that are checked per packet.
 const MAX_TAGS: usize = 4;
-/// Bytes of this host's indices.
+/// Length of this host's indices, bytes.
 pub(super) const INDEX: usize = 8;
 /// Longest index that RFC 8967 allows, bytes.
 const MAX_INDEX: usize = 32;
-/// Bytes of this host's nonces.
+/// Length of this host's nonces, bytes.
 pub(super) const NONCE: usize = 16;
 /// Time within which a challenge must be answered (section 6).
 const MAX_CHALLENGE: Duration = Duration::from_secs(30);

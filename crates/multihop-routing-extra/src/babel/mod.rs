@@ -1,5 +1,5 @@
-//! Babel (RFC 8966): a distance-vector protocol without routing loops, with the round-trip times of RFC 9616 in its metric
-//! if wanted.
+//! Babel (RFC 8966): a distance-vector protocol without routing loops, with the round-trip times of RFC 9616
+//! in its metric as an option.
 //!
 //! One file for each table of the RFC. In simulations destinations are single hosts; `host.rs` runs the same agent on real
 //! interfaces, with prefixes of both families.
@@ -50,12 +50,12 @@ pub use routes::Route;
 #[derive(Clone, Debug)]
 pub struct Agent {
     config: Arc<Config>,
-    /// Main address, that of the only interface if there is one.
+    /// Main address, or the address of the only interface.
     address: IpAddr,
     router_id: RouterId,
     /// Destinations that this node originates.
     originated: BTreeSet<Prefix>,
-    /// The interfaces; empty: one, with the main address.
+    /// The interfaces; empty if there is one, with the main address.
     own: Vec<interfaces::Own>,
     /// State on a real host; `None` in simulations.
     host: Option<Box<host::State>>,
@@ -75,7 +75,7 @@ pub struct Agent {
     counters: Counters,
 }
 
-/// Counters of an agent.
+/// Counters of a Babel agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Number of Hellos sent.
@@ -90,9 +90,9 @@ pub struct Counters {
     pub packets: u64,
     /// Bytes of packets sent, without UDP and IP.
     pub bytes: u64,
-    /// Updates that did not meet the feasibility condition.
+    /// Number of updates that violated the feasibility condition.
     pub unfeasible: u64,
-    /// Routes that were lost without another one.
+    /// Number of routes lost without a replacement.
     pub lost: u64,
 }
 
@@ -105,7 +105,8 @@ enum Timer {
 }
 
 impl Agent {
-    /// The agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their configuration.
+    /// Creates the agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their
+    /// configuration.
     ///
     /// # Panics
     ///
@@ -138,18 +139,19 @@ impl Agent {
         }
     }
 
-    /// The route in use to an address.
+    /// The selected route to an address.
     pub fn route(&self, destination: Ipv4Addr) -> Option<Route> {
         self.routes.get(Prefix::host(destination))
     }
 
-    /// The hosts with a route in use, sorted by address.
+    /// The hosts with a selected route, sorted by address.
     pub fn destinations(&self) -> impl Iterator<Item = Ipv4Addr> {
         let used = self.routes.destinations().filter(|&destination| self.routes.get(destination).is_some());
         used.filter_map(|destination| destination.as_host())
     }
 
-    /// Each neighbour, the cost of the link to it ([`INFINITY`] if it is not used), and its average round-trip time.
+    /// Each neighbour, the cost of the link to it ([`INFINITY`] if the link is unused), and its average
+    /// round-trip time.
     pub fn links(&self) -> impl Iterator<Item = (IpAddr, u16, Option<Duration>)> {
         self.neighbours.iter().map(|neighbour| {
             let cost = self.neighbours.cost(neighbour.address).unwrap_or(INFINITY);
@@ -157,12 +159,12 @@ impl Agent {
         })
     }
 
-    /// The counters so far.
+    /// Counters since the start of the agent.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Routes of the node, with the values on which a choice among them depends.
+    /// Routes of the node, with the state on which a choice among them depends.
     fn table(&mut self, now: Instant) -> (&mut Routes, Judge<'_>) {
         let Self { routes, sources, config, .. } = self;
         (routes, Judge { now, sources, half_life: config.hysteresis })
@@ -186,7 +188,7 @@ impl Agent {
         }
     }
 
-    /// Takes from a packet the measurements of the link over which it came.
+    /// Records the measurements in a packet about the link over which it arrived.
     fn hear_link(&mut self, now: Instant, (interface, from): (Interface, IpAddr), packet: &Packet) {
         let own = self.address_of(interface);
         let (mut hello, mut ihu) = (None, None);
@@ -207,7 +209,7 @@ impl Agent {
         self.review_link(now, from);
         self.hasten(now, from, before.unwrap_or_default());
         if heard == Some(HelloOutcome::New) {
-            // RFC 8966, 3.8.1.1: a new neighbour is asked for its routes.
+            // RFC 8966, 3.8.1.1: a new neighbour gets a request for its routes.
             self.tell(now, from, Tlv::RouteRequest(None));
             self.greet_soon(now);
         }
@@ -259,7 +261,8 @@ impl Agent {
         }
     }
 
-    /// RFC 8966, 3.8.2.2: asks for a sequence number that makes an unfeasible route usable, if it is worth it.
+    /// Requests a sequence number that makes an unfeasible route usable, if that route would be better than
+    /// the selected one (RFC 8966, 3.8.2.2).
     fn unlock(&mut self, now: Instant, from: IpAddr, to: Prefix, router: RouterId, metric: u16) {
         let margin = self.margin();
         let used = self.routes.get(to).filter(|route| route.neighbour != from);
@@ -284,7 +287,7 @@ impl Agent {
         }
     }
 
-    /// Chooses the route to a destination anew, and announces what others must know.
+    /// Selects the route to a destination again, and announces a change.
     fn select(&mut self, now: Instant, destination: Prefix) {
         let router_before = self.routes.get(destination).map(|route| route.router_id);
         let (routes, judge) = self.table(now);
@@ -374,7 +377,7 @@ impl Agent {
         self.forwarder.drop(packet, DropReason::RetryLimit, listens && self.config.tell_source);
     }
 
-    /// Tells this host's connections what has become of the routes to their peers.
+    /// Reports changed routes to the connections of this host.
     fn notify(&mut self, now: Instant) {
         self.forwarder.compare(now, |peer| reach(self.routes.get(Prefix::host(peer))));
     }
@@ -395,7 +398,7 @@ impl Machine for Agent {
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.link_failed(now, next_hop, &packet);
             }
-            // Requests are repeated, and all else is announced again.
+            // Requests are repeated, and all other TLVs are announced again.
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
             Input::Overheard { .. } => {}
         }
@@ -467,7 +470,8 @@ impl AgentConfig for Config {
     }
 }
 
-/// The next hop of an update: its sender, unless the update names another or is of the other family. A retraction needs none.
+/// The next hop of an update: its sender, unless the update contains another or belongs to the other family.
+/// A retraction needs no next hop.
 fn next_hop(from: IpAddr, update: &Update) -> Option<IpAddr> {
     let is_of_family = from.is_ipv6() == update.prefix.is_ipv6() || update.offer.is_none();
     update.next_hop.or_else(|| is_of_family.then_some(from))

@@ -1,4 +1,4 @@
-//! Neighbours and what the links to them cost (RFC 8966, 3.4; RFC 9616, 3 and 4).
+//! Neighbours, and the costs of the links to them (RFC 8966, 3.4; RFC 9616, 3 and 4).
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -23,15 +23,15 @@ pub(super) struct Neighbour {
     pub(super) interface: Interface,
     /// Rule by which the cost of the link is computed.
     kind: LinkCost,
-    /// History of Hellos for all neighbours.
+    /// History of multicast Hellos.
     history: History,
-    /// History of Hellos for this node alone; `None` if the neighbour sends none.
+    /// History of unicast Hellos to this node; `None` if the neighbour sends none.
     unicast: Option<History>,
-    /// When the latest Hello arrived.
+    /// Instant at which the latest Hello arrived.
     pub(super) heard_at: Instant,
     /// Neighbour's cost of receiving from this node, and the instant until which the cost holds.
     txcost: Option<(u16, Instant)>,
-    /// The timestamp of its latest Hello, and when that arrived.
+    /// Timestamp of the neighbour's latest Hello, and its arrival time.
     pub(super) heard: Option<Echo>,
     /// The average round-trip time, us.
     rtt: Option<u32>,
@@ -70,7 +70,7 @@ impl Neighbours {
         self.get(address).map(|neighbour| neighbour.cost)
     }
 
-    /// Records a Hello for all neighbours, by the interface over which it came and its sender.
+    /// Records a multicast Hello, by the interface over which it arrived and its sender.
     pub(super) fn hear(
         &mut self,
         now: Instant,
@@ -144,7 +144,7 @@ impl Neighbour {
         hellos.chain(until).min().unwrap_or(self.heard_at)
     }
 
-    /// Records a Hello. Those for all neighbours and those for this node have numbers of their own.
+    /// Records a Hello. Multicast and unicast Hellos have separate sequence numbers.
     fn hear(&mut self, now: Instant, hello: &Hello) {
         if hello.unicast {
             self.unicast.get_or_insert_with(|| History::silent(now, hello)).hear(now, hello);
@@ -176,12 +176,12 @@ impl Neighbour {
 
     /// Records the neighbour's report on the opposite direction.
     pub(super) fn learn(&mut self, now: Instant, ihu: &Ihu) {
-        // The hold time of RFC 8966, appendix B.
+        // The hold time is that of RFC 8966, appendix B.
         self.txcost = Some((ihu.rxcost, now + time(ihu.interval) * 7 / 2));
     }
 
-    /// Records a round trip: the timestamp came back in a packet that left the neighbour at `sent` by the neighbour's
-    /// clock.
+    /// Records a round trip: the timestamp returned in a packet that left the neighbour at `sent` by the
+    /// neighbour's clock.
     pub(super) fn round_trip(&mut self, now: Instant, echo: Echo, sent: u32, config: &RttCost) {
         let whole = clock(now).wrapping_sub(echo.origin);
         let held = sent.wrapping_sub(echo.receive);
@@ -222,7 +222,7 @@ impl Neighbour {
 }
 
 impl RttCost {
-    /// RFC 9616, 4.2: nothing up to `min`, everything from `max` on, and a line between them.
+    /// RFC 9616, 4.2: no cost up to `min`, the full cost from `max` on, and linear between them.
     fn penalty(&self, rtt: u32) -> u16 {
         let (min, max) = (self.min.as_micros(), self.max.as_micros());
         let above = u64::from(rtt).saturating_sub(min).min(max - min);
@@ -230,14 +230,14 @@ impl RttCost {
     }
 }
 
-/// This node's clock in timestamps, us.
+/// This node's clock for timestamps, us.
 pub(super) fn clock(now: Instant) -> u32 {
     u32::try_from((now.as_nanos() / 1000) & u64::from(u32::MAX)).expect("32 bits")
 }
 
-/// Largest number of neighbours: more than a radio hears, and a limit of memory.
+/// Largest number of neighbours. It exceeds the number that a radio hears, and limits the memory.
 const MAX_NEIGHBOURS: usize = 1024;
-/// Longest credible round trip, us; longer ones come from clocks of other nodes.
+/// Longest plausible round trip, us; longer ones result from wrong clocks.
 const LONGEST: u32 = 600_000_000;
 const MILLION: u64 = 1_000_000;
 
@@ -265,7 +265,7 @@ mod tests {
             neighbour.round_trip(now, Echo { origin, receive }, sent, &config);
             neighbour.rtt.map(|rtt| rtt / 1000)
         };
-        // The neighbour's clock wraps while it holds the stamp for 100 ms.
+        // The neighbour's clock wraps around while the neighbour holds the stamp for 100 ms.
         assert_eq!(trip(5_000, 4_880, u32::MAX - 50_000, 49_999), Some(20));
         assert_eq!(trip(6_000, 5_800, 0, 80_000), Some(36), "0.836 * 20 ms + 0.164 * 120 ms");
         assert_eq!(trip(7_000, 6_900, 0, 200_000), Some(36), "held for longer than the whole");

@@ -17,7 +17,7 @@ pub(super) struct Requests {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     seqno: Seqno,
-    /// Neighbour that gets the request; `None` for all neighbours.
+    /// Neighbour that receives the request; `None` for all neighbours.
     to: Option<IpAddr>,
     hop_count: u8,
     tries: u8,
@@ -25,8 +25,8 @@ struct Pending {
 }
 
 impl Requests {
-    /// Records a pending request for a sequence number. False if one for this sequence number, or a newer one, is
-    /// pending: it must not be sent again.
+    /// Records a pending request for a sequence number. False if a request for this or a newer sequence
+    /// number is pending, so that no other must be sent.
     pub(super) fn add(&mut self, now: Instant, request: &SeqnoRequest, to: Option<IpAddr>) -> bool {
         let key = (request.prefix, request.router_id);
         if self.pending.get(&key).is_some_and(|pending| !request.seqno.newer_than(pending.seqno)) {
@@ -40,14 +40,14 @@ impl Requests {
         true
     }
 
-    /// Forgets the request that a route answers. Whether there was one.
+    /// Forgets the request that a route answers; returns whether there was one.
     pub(super) fn answer(&mut self, destination: Prefix, router: RouterId, seqno: Seqno) -> bool {
         let key = (destination, router);
         let answered = self.pending.get(&key).is_some_and(|pending| !pending.seqno.newer_than(seqno));
         answered && self.pending.remove(&key).is_some()
     }
 
-    /// Takes the requests that are sent again, each with the neighbour that gets it.
+    /// Takes the requests that are sent again, each with the neighbour that receives it.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<(Option<IpAddr>, SeqnoRequest)> {
         let mut again = Vec::new();
         self.pending.retain(|&(prefix, router_id), pending| {
@@ -73,7 +73,7 @@ impl Requests {
 
 /// Initial request timeout, which doubles with each request (RFC 8966, appendix B).
 const FIRST_WAIT: Duration = Duration::from_secs(2);
-/// How often a request is sent.
+/// Number of transmissions of a request.
 const TRIES: u8 = 3;
 /// Largest number of pending requests, a limit of memory.
 const MOST: usize = 4096;

@@ -1,4 +1,4 @@
-//! Routes through every neighbour, and which of them is in use (RFC 8966, 3.2.6, 3.5 and 3.6).
+//! Routes through every neighbour, and the selected ones among them (RFC 8966, 3.2.6, 3.5 and 3.6).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -24,11 +24,11 @@ pub(super) struct Routes {
 
 #[derive(Clone, Debug, Default)]
 struct Destination {
-    /// Routes to the destination, sorted by the neighbour they lead through.
+    /// Routes to the destination, sorted by neighbour.
     entries: Vec<Entry>,
-    /// The neighbour whose route is in use.
+    /// The neighbour whose route is selected.
     selected: Option<IpAddr>,
-    /// The metric in the latest update of this node, [`INFINITY`] for a retraction; and the channels.
+    /// The metric in this node's latest update, [`INFINITY`] for a retraction, and the channels.
     announced: Option<(u16, Option<Channels>)>,
 }
 
@@ -39,22 +39,23 @@ struct Entry {
     next_hop: IpAddr,
     router_id: RouterId,
     seqno: Seqno,
-    /// The neighbour's metric; [`INFINITY`] after a retraction.
+    /// Metric that the neighbour announced; [`INFINITY`] after a retraction.
     offered: u16,
     /// The channels of the neighbour's route.
     channels: Channels,
-    /// The neighbour's metric with the cost of the link.
+    /// The announced metric plus the cost of the link, smoothed.
     metric: Smoothed,
     expires: Instant,
     hold: Duration,
 }
 
-/// The route in use to a destination.
+/// The selected route to a destination.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Route {
     /// The neighbour that announced the route.
     pub neighbour: IpAddr,
-    /// Address of the node that gets the packets: the neighbour's, unless the neighbour names another.
+    /// Address of the node that receives the packets: the neighbour's, unless the neighbour announced another
+    /// one.
     pub next_hop: IpAddr,
     /// Metric of the route, the cost of the link included.
     pub metric: u16,
@@ -62,7 +63,7 @@ pub struct Route {
     pub router_id: RouterId,
     /// Sequence number of the route, by the destination.
     pub seqno: Seqno,
-    /// The channels of its links from the next hop on.
+    /// The channels of the route's links from the next hop on.
     pub channels: Channels,
 }
 
@@ -79,11 +80,11 @@ pub(super) struct Judge<'a> {
 pub(super) enum Learned {
     /// The update changed a route, or a route's age.
     Accepted,
-    /// The update changed a route, which could lead back here and is not used.
+    /// The update changed a route that could form a loop and is not used.
     Unfeasible,
-    /// The update could lead back here, and is ignored because the route is in use.
+    /// The update could form a loop and is ignored, because the route is selected.
     Refused,
-    /// The update concerns no route.
+    /// The update concerns no known route.
     Ignored,
 }
 
@@ -92,24 +93,25 @@ impl Routes {
         self.map.keys().copied()
     }
 
-    /// The destinations with a route, in use or not, through a neighbour.
+    /// The destinations with a route, selected or not, through a neighbour.
     pub(super) fn through(&self, neighbour: IpAddr) -> Vec<Prefix> {
         let found = self.map.iter().filter(|(_, routes)| routes.entry(neighbour).is_some());
         found.map(|(destination, _)| *destination).collect()
     }
 
-    /// The neighbours with a route, in use or not, to a destination.
+    /// The neighbours with a route, selected or not, to a destination.
     pub(super) fn neighbours(&self, destination: Prefix) -> Vec<IpAddr> {
         let routes = self.map.get(&destination);
         routes.into_iter().flat_map(|routes| &routes.entries).map(|entry| entry.neighbour).collect()
     }
 
-    /// The route in use.
+    /// The selected route to a destination.
     pub(super) fn get(&self, destination: Prefix) -> Option<Route> {
         self.map.get(&destination)?.route()
     }
 
-    /// The neighbour that a request about a destination goes to: that of the route in use, else of any other one.
+    /// The neighbour that receives a request about a destination: that of the selected route, else of any
+    /// other route.
     pub(super) fn successor(&self, destination: Prefix, requester: IpAddr) -> Option<IpAddr> {
         let routes = self.map.get(&destination)?;
         let others = routes.entries.iter().filter(|entry| entry.offered < INFINITY);
@@ -160,7 +162,7 @@ impl Routes {
         if feasible { Learned::Accepted } else { Learned::Unfeasible }
     }
 
-    /// Ends a neighbour's route to a destination.
+    /// Retracts a neighbour's route to a destination.
     pub(super) fn retract(&mut self, judge: &Judge<'_>, from: IpAddr, destination: Prefix) {
         if let Some(entry) = self.map.get_mut(&destination).and_then(|routes| routes.entry_mut(from)) {
             entry.offer(judge, INFINITY, Link::LOST);
@@ -174,7 +176,7 @@ impl Routes {
         }
     }
 
-    /// Forgets the route through a neighbour that is lost.
+    /// Forgets the route through a lost neighbour.
     pub(super) fn forget(&mut self, neighbour: IpAddr, destination: Prefix) {
         if let Some(routes) = self.map.get_mut(&destination) {
             let before = routes.entries.len();
@@ -184,7 +186,8 @@ impl Routes {
         self.forget_if_empty(destination);
     }
 
-    /// Ends routes that were not confirmed, and forgets those that ended long ago. Returns their destinations.
+    /// Retracts routes that were not confirmed, and forgets routes that were retracted long ago. Returns
+    /// their destinations.
     pub(super) fn expire(&mut self, judge: &Judge<'_>) -> Vec<Prefix> {
         let now = judge.now;
         if self.due.is_none_or(|due| due > now) {
@@ -217,7 +220,7 @@ impl Routes {
         self.due
     }
 
-    /// Chooses the route to a destination anew; returns those in use before and after.
+    /// Selects the route to a destination again; returns the selected neighbours before and after.
     pub(super) fn select(
         &mut self,
         judge: &Judge<'_>,
@@ -229,8 +232,8 @@ impl Routes {
         (before, after)
     }
 
-    /// Whether the metric differs from the announced one by `margin` or more, the channels are others, or the destination is
-    /// reachable again or no longer.
+    /// Whether to announce the route: its metric differs from the announced one by at least `margin`, its
+    /// channels have changed, or the destination has become reachable or unreachable.
     pub(super) fn is_news(&self, destination: Prefix, margin: u16, channels: Option<Channels>) -> bool {
         let Some(routes) = self.map.get(&destination) else { return false };
         let now = routes.route().map_or(INFINITY, |route| route.metric);
@@ -247,7 +250,7 @@ impl Routes {
         }
     }
 
-    /// Whether a destination was announced, so that its end must be, too.
+    /// Whether a destination was announced, so that its retraction must be announced, too.
     pub(super) fn was_announced(&self, destination: Prefix) -> bool {
         self.map.get(&destination).is_some_and(|routes| routes.announced.is_some())
     }
@@ -302,8 +305,8 @@ impl Destination {
         Some(Route { neighbour, next_hop, metric: entry.metric.metric(), router_id, seqno, channels })
     }
 
-    /// The neighbour with the best route. The one in use is left only for one that is better now and was, on average,
-    /// better lately.
+    /// The neighbour with the best route. The selected route is replaced only by a route that is better now
+    /// and has been better on average.
     fn best(&self, judge: &Judge<'_>, destination: Prefix) -> Option<IpAddr> {
         let usable = |entry: &&Entry| {
             entry.metric.metric() < INFINITY

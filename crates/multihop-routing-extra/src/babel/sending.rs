@@ -1,4 +1,5 @@
-//! Sending: Hellos at their interval, all else when the first of the waiting TLVs has waited long enough.
+//! Transmission of packets: Hellos at their intervals, other TLVs when the first waiting one has waited long
+//! enough.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -12,10 +13,10 @@ use super::neighbours::{Neighbour, clock};
 use super::wire::{Centis, Hello, INFINITY, Ihu, Offer, Packet, Prefix, SeqnoRequest, Tlv, Update};
 use super::{Agent, Config, Timer};
 
-/// TLVs and announcements that wait for the next packet.
+/// TLVs and announcements waiting for the next packet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
-    /// Destinations whose route is announced.
+    /// Destinations whose routes will be announced.
     updates: BTreeSet<Prefix>,
     /// Requests to all neighbours.
     requests: Vec<SeqnoRequest>,
@@ -62,9 +63,10 @@ impl Agent {
         }
     }
 
-    /// A Hello over an interface, behind the IHUs for its neighbours.
+    /// A Hello over an interface, after the IHUs for its neighbours.
     fn greeting(&self, hello: Hello, interface: Option<Interface>) -> Vec<Tlv> {
-        // An IHU with every Hello, although the promise is one in three: both carry timestamps.
+        // Every Hello comes with an IHU, although the announced interval is three times as long, because both
+        // contain timestamps.
         let interval = centis(self.config.hello_interval.saturating_mul(3));
         let here =
             |neighbour: &&Neighbour| interface.is_none_or(|interface| neighbour.interface == interface);
@@ -74,7 +76,7 @@ impl Agent {
         ihus.chain([Tlv::Hello(hello)]).collect()
     }
 
-    /// Sends waiting messages over all interfaces, behind their Hellos if there is one.
+    /// Sends waiting messages over all interfaces, after their Hellos if there are any.
     pub(super) fn flush(&mut self, now: Instant, hello: Option<Hello>) {
         self.timers.stop(Timer::Flush);
         let mut tlvs = Vec::new();
@@ -126,7 +128,7 @@ impl Agent {
         self.forwarder.send(to, interface, Message::custom(packet));
     }
 
-    /// The update for a destination. What it promises decides which routes are feasible from now on.
+    /// The update for a destination. Its metric determines which routes are feasible from now on.
     fn update(&mut self, now: Instant, destination: Prefix) -> Update {
         let (seqno, offer) = if self.originated.contains(&destination) {
             (self.seqno, Some(Offer { router_id: self.router_id, metric: 0 }))
@@ -143,7 +145,7 @@ impl Agent {
         Update { prefix, next_hop: None, interval, seqno, offer, channels }
     }
 
-    /// Reports soon how well a neighbour is heard.
+    /// Schedules an early IHU for a neighbour.
     pub(super) fn report_soon(&mut self, now: Instant, neighbour: IpAddr) {
         let interval = centis(self.config.hello_interval.saturating_mul(3));
         if let Some(found) = self.neighbours.get(neighbour) {
@@ -157,7 +159,7 @@ impl Agent {
         self.flush_soon(now);
     }
 
-    /// Announces all routes soon, but not more often than once a second.
+    /// Schedules an announcement of all routes, at most one per second.
     pub(super) fn dump_soon(&mut self, now: Instant) {
         self.waiting.dump = true;
         let last = self.next_dump.saturating_since(Instant::ZERO).saturating_sub(self.config.update_interval);
@@ -165,7 +167,7 @@ impl Agent {
         self.flush_soon(earliest.max(now));
     }
 
-    /// Asks a neighbour, or all, for a newer sequence number, unless that is under way.
+    /// Requests a newer sequence number from a neighbour or all neighbours, unless such a request is pending.
     pub(super) fn ask(&mut self, now: Instant, request: SeqnoRequest, to: Option<IpAddr>) {
         if self.requests.add(now, &request, to) {
             self.request_soon(now, request, to);
@@ -198,18 +200,18 @@ fn ihu(neighbour: &Neighbour, config: &Config, interval: Centis) -> Ihu {
     Ihu { address: Some(on_wire(neighbour.address)), rxcost: neighbour.rxcost(), interval, echo }
 }
 
-/// Rounds a time up to centiseconds; too long times become the longest.
+/// Rounds a time up to centiseconds; times beyond the limit become the longest one.
 fn centis(time: Duration) -> Centis {
     Centis(u16::try_from(time.as_nanos().div_ceil(10_000_000)).unwrap_or(u16::MAX))
 }
 
-/// Largest number of TLVs in a packet: the longest one sent has 28 bytes, and 50 of them fit in 1500 bytes with all
-/// headers.
+/// Largest number of TLVs in a packet. The longest TLV has 28 bytes, and 50 of them fit into 1500 bytes with
+/// all headers.
 const TLVS_PER_PACKET: usize = 50;
-/// Number of TLVs in a packet on real hosts: an update with its router-id has at most 40 bytes, and 24 of them fit with
-/// a signature in 1280 bytes, the least MTU of IPv6.
+/// Largest number of TLVs in a packet on real hosts. An update with its router-id has at most 40 bytes, and
+/// 24 updates with a signature fit into 1280 bytes, the least MTU of IPv6.
 const TLVS_WITH_IPV6: usize = 24;
 /// Largest number of TLVs for single neighbours that wait, a limit of memory.
 const MAX_WAITING: usize = 4096;
-/// Number of TLVs in a packet if they list channels: the longest one then has 38 bytes.
+/// Largest number of TLVs in a packet if they list channels; the longest TLV then has 38 bytes.
 const TLVS_WITH_CHANNELS: usize = 36;

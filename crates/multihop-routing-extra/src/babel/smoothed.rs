@@ -8,7 +8,7 @@ use super::wire::INFINITY;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Smoothed {
     metric: u16,
-    /// The average at an instant, with [`FRACTION`] more bits.
+    /// The average at an instant, in fixed point with [`FRACTION`] fractional bits.
     average: u32,
     at: Instant,
 }
@@ -31,7 +31,7 @@ impl Smoothed {
         }
     }
 
-    /// The average: half of a difference to the metric is left after each half-life.
+    /// The average at an instant: half of its difference to the metric remains after each half-life.
     pub(super) fn average(&self, now: Instant, half_life: Duration) -> u32 {
         let target = u32::from(self.metric) << FRACTION;
         let left = share_left(now.saturating_since(self.at), half_life);
@@ -41,7 +41,7 @@ impl Smoothed {
     }
 }
 
-/// 2 to the power of minus the number of half-lives, of [`ONE`].
+/// 2 to the power of minus the number of half-lives, in units of 1/[`ONE`].
 fn share_left(time: Duration, half_life: Duration) -> u64 {
     if half_life == Duration::ZERO {
         return 0;
@@ -55,7 +55,7 @@ fn share_left(time: Duration, half_life: Duration) -> u64 {
     power.checked_shr(u32::try_from(whole).unwrap_or(u32::MAX)).unwrap_or(0)
 }
 
-/// Bits of the average behind the point.
+/// Number of fractional bits of the average.
 const FRACTION: u32 = 8;
 const ONE_BITS: u32 = 16;
 const ONE: u64 = 1 << ONE_BITS;

@@ -1,4 +1,4 @@
-//! Feasibility distances: what makes Babel free of loops (RFC 8966, 2.4 and 3.5.1).
+//! Feasibility distances, which keep Babel free of loops (RFC 8966, 2.4 and 3.5.1).
 
 use alloc::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ struct Distance {
 }
 
 impl Sources {
-    /// Whether a route with this announced metric cannot lead back here: it is newer than what this node has announced, or
-    /// of the same age and shorter.
+    /// Whether a route with this announced metric cannot form a loop: it is newer than this node's
+    /// announcement, or equally new and shorter.
     pub(super) fn is_feasible(
         &self,
         destination: Prefix,
@@ -31,7 +31,7 @@ impl Sources {
     ) -> bool {
         match self.best.get(&(destination, router)) {
             Some(best) => seqno.newer_than(best.seqno) || (seqno == best.seqno && metric < best.metric),
-            // A route whose distance could not be remembered could become a loop.
+            // Without room for its distance, a route could form a loop.
             None => self.best.len() < MAX_SOURCES,
         }
     }

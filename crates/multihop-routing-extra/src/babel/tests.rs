@@ -1,4 +1,4 @@
-//! Tests of one Babel node, driven step by step. Every link costs 96, unless a test says otherwise.
+//! Tests of one Babel node, driven step by step. Every link costs 96 unless a test sets another cost.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ mod routes;
 const OWN: u8 = 1;
 const LINK: u16 = 96;
 
-/// Node 10.0.0.1 without jitter, and what it has sent.
+/// Node 10.0.0.1 without jitter, and its outputs.
 struct Bench {
     agent: Agent,
     now: Instant,
-    /// The latest Hello of each neighbour.
+    /// Sequence number of the latest Hello of each neighbour.
     hellos: BTreeMap<u8, u16>,
     sent: Vec<(Option<Ipv4Addr>, Tlv)>,
     rest: Vec<Output>,
@@ -98,7 +98,7 @@ impl Bench {
         Self { agent, now: Instant::ZERO, hellos: BTreeMap::new(), sent: Vec::new(), rest: Vec::new() }
     }
 
-    /// A node with these neighbours, all links up, at 5 s.
+    /// A node with these neighbours and symmetric links, at 5 s.
     fn among(config: Config, neighbours: &[u8]) -> Self {
         let mut bench = Self::new(config);
         bench.at(4_000);
@@ -124,7 +124,7 @@ impl Bench {
         self
     }
 
-    /// Receives a packet, and handles what is due at once.
+    /// Receives a packet, and handles the timers that are due at once.
     fn gets(&mut self, from: u8, tlvs: Vec<Tlv>) -> &mut Self {
         let message = Message::custom(Packet { tlvs });
         self.give(Input::Message { interface: Interface(0), from: node(from), ttl: 1, message })
@@ -137,7 +137,7 @@ impl Bench {
         self.at(now)
     }
 
-    /// The next Hello of a neighbour, whose next one follows within a minute, and perhaps an IHU.
+    /// Receives the next Hello of a neighbour, valid for a minute, and an IHU if `with_ihu`.
     fn hears(&mut self, from: u8, with_ihu: bool) {
         let seqno = self.hellos.entry(from).or_default();
         *seqno += 1;
@@ -168,7 +168,7 @@ impl Bench {
         self.agent.route(node(destination)).map(|route| (last(route.next_hop), route.metric))
     }
 
-    /// A data packet of this node.
+    /// Hands a data packet of this node to the agent.
     fn packet(&mut self, to: u8) -> Output {
         self.give(Input::Packet(data(to)));
         self.rest.pop().expect("packets are forwarded or dropped")

@@ -1,8 +1,8 @@
 //! Babel packets (RFC 8966, section 4) with the timestamps of RFC 9616 and the channels of draft-chroboczek-babel-diversity-routing,
 //! the data of UDP datagrams to and from port 6696.
 //!
-//! Unknown TLVs, unknown optional sub-TLVs and TLVs that are too short are skipped; TLVs with an unknown mandatory
-//! sub-TLV are ignored (section 4.4). Updates have the router-id and the next hop that the TLVs before them have set.
+//! Unknown TLVs, unknown optional sub-TLVs and TLVs that are too short are skipped; TLVs with an unknown
+//! mandatory sub-TLV are ignored (section 4.4). Updates use the router-id and the next hop of earlier TLVs.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -27,9 +27,9 @@ pub const PORT: u16 = 6696;
 pub const GROUP: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 6);
 /// The metric of an unreachable destination.
 pub const INFINITY: u16 = 0xffff;
-/// Number in place of a channel: the link interferes with all others.
+/// Channel number of a link that interferes with all others.
 pub const INTERFERING: u8 = 255;
-/// Number of a route's channels that are kept.
+/// Largest number of a route's channels that are stored.
 const MAX_CHANNELS: usize = 8;
 
 /// A Babel packet: the data of one UDP datagram (RFC 8966, section 4.2).
@@ -42,11 +42,11 @@ pub struct Packet {
 /// One type-length-value record of a Babel packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Tlv {
-    /// The receiver must return this number within the interval.
+    /// Acknowledgement request: the receiver must return this number within the interval.
     AckRequest {
         /// Number that the acknowledgement must return.
         opaque: u16,
-        /// How long the receiver may take.
+        /// Time within which the receiver must answer.
         interval: Centis,
     },
     /// Answers an acknowledgement request (section 4.6.4).
@@ -56,39 +56,39 @@ pub enum Tlv {
     },
     /// Announces that the sender exists (section 4.6.5).
     Hello(Hello),
-    /// "I heard you": how well the sender hears a neighbour.
+    /// "I heard you": cost of receiving from a neighbour.
     Ihu(Ihu),
-    /// A route of the sender, or its end.
+    /// A route of the sender, or its retraction.
     Update(Update),
-    /// All routes of the sender end.
+    /// Retracts all routes of the sender.
     RetractAll,
-    /// The receiver is asked for its route; `None`: for all of its routes.
+    /// Requests the receiver's route to a prefix; `None`: all of its routes.
     RouteRequest(Option<Prefix>),
-    /// A route with at least this sequence number is wanted.
+    /// Requests a route with at least this sequence number.
     SeqnoRequest(SeqnoRequest),
 }
 
 /// A Hello, which announces its sender to neighbours (RFC 8966, section 4.6.5).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hello {
-    /// Whether the Hello was sent to one neighbour; such Hellos are counted apart from those for all neighbours.
+    /// Whether the Hello was sent to one neighbour. Unicast and multicast Hellos are counted separately.
     pub unicast: bool,
-    /// Sequence number, one higher in each Hello; gaps show lost Hellos.
+    /// Sequence number, increasing by one in each Hello, so that gaps show lost Hellos.
     pub seqno: Seqno,
     /// Upper bound of the time to the next Hello; zero if the sender promises none.
     pub interval: Centis,
-    /// The sender's clock, us (RFC 9616).
+    /// The sender's clock when the Hello left, us (RFC 9616).
     pub timestamp: Option<u32>,
 }
 
-/// An IHU ("I heard you"), which reports how well its sender hears a neighbour (RFC 8966, section 4.6.6).
+/// An IHU ("I heard you"), which reports the cost of receiving from a neighbour (RFC 8966, section 4.6.6).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ihu {
-    /// The neighbour; `None`: the receiver of this packet.
+    /// The neighbour that the report is about; `None`: the receiver of this packet.
     pub address: Option<IpAddr>,
     /// Cost of receiving from that neighbour.
     pub rxcost: u16,
-    /// When the next one follows at the latest.
+    /// Upper bound of the time to the next IHU.
     pub interval: Centis,
     /// The timestamp of the neighbour's latest Hello (RFC 9616).
     pub echo: Option<Echo>,
@@ -99,7 +99,7 @@ pub struct Ihu {
 pub struct Echo {
     /// The timestamp of the Hello, by its sender's clock, us.
     pub origin: u32,
-    /// Arrival time of that Hello by this sender's clock, us.
+    /// Arrival time of the Hello, by the clock of this packet's sender, us.
     pub receive: u32,
 }
 
@@ -116,7 +116,7 @@ pub struct Update {
     pub seqno: Seqno,
     /// Route to the prefix; `None` for a retraction.
     pub offer: Option<Offer>,
-    /// The channels of the links of the route, from the sender's on; `None` if the update does not name them.
+    /// The channels of the route's links, from the sender's link on; `None` if the update contains none.
     pub channels: Option<Channels>,
 }
 
@@ -175,7 +175,7 @@ impl Packet {
         Ok(Self { tlvs: parse::body(r.take(len.into())?)? })
     }
 
-    /// Whether the data of a UDP datagram begins as a Babel packet does.
+    /// Whether the data of a UDP datagram begins like a Babel packet.
     pub fn has_header(bytes: &[u8]) -> bool {
         bytes.len() >= HEADER && bytes.starts_with(&[MAGIC, VERSION])
     }
@@ -197,7 +197,7 @@ impl Packet {
         out[start - 2..start].copy_from_slice(&len.to_be_bytes());
     }
 
-    /// Bytes that [`emit`](Self::emit) appends.
+    /// Number of bytes that [`emit`](Self::emit) appends.
     pub fn wire_len(&self) -> usize {
         let mut state = State::default();
         HEADER + self.tlvs.iter().map(|tlv| tlv.wire_len(&mut state)).sum::<usize>()
@@ -234,25 +234,25 @@ impl CustomMessage for Packet {
     }
 }
 
-/// Router ID, next hops and prefix that earlier TLVs of a packet have set for its updates.
+/// Router-id, next hops and prefix that earlier TLVs of a packet have set for its updates.
 #[derive(Clone, Copy, Default)]
 struct State {
     router_id: Option<RouterId>,
-    /// Next hops of IPv4 and IPv6.
+    /// Next hops for IPv4 and for IPv6.
     next_hops: [Option<IpAddr>; 2],
-    /// Address whose first bytes later updates of IPv6 may leave out.
+    /// Address whose first bytes later IPv6 updates may omit.
     shared: Option<Ipv6Addr>,
 }
 
-/// Parts of an update that depend on the TLVs before it.
+/// Parts of an update that depend on earlier TLVs.
 struct Compressed {
-    /// Whether a Next Hop TLV comes before the update.
+    /// Whether a Next Hop TLV must precede the update.
     hop: bool,
-    /// Whether a Router-Id TLV comes before the update.
+    /// Whether a Router-Id TLV must precede the update.
     id: bool,
     /// Number of bytes of the prefix that are left out.
     omitted: usize,
-    /// Whether later updates may leave out first bytes of this one.
+    /// Whether later updates may omit the first bytes of this one's address.
     is_shared: bool,
 }
 
@@ -280,7 +280,7 @@ impl State {
 }
 
 impl Tlv {
-    /// Name and value, for people.
+    /// Name and value of the TLV, for display.
     fn field(&self) -> (&'static str, String) {
         match self {
             Self::AckRequest { opaque, .. } => ("acknowledgement request", opaque.to_string()),
@@ -436,7 +436,8 @@ impl SeqnoRequest {
 }
 
 impl Channels {
-    /// The list of these channels, from 1 to 255; [`INTERFERING`] interferes with all. Only the first ones are kept.
+    /// Creates the list of these channels, from 1 to 255; [`INTERFERING`] interferes with all. Only the first
+    /// [`MAX_CHANNELS`] are kept.
     pub fn new(channels: impl IntoIterator<Item = u8>) -> Self {
         let mut all = Self::default();
         for (place, channel) in all.list.iter_mut().zip(channels) {
@@ -446,7 +447,7 @@ impl Channels {
         all
     }
 
-    /// The channels of a route that begins with a link on this channel.
+    /// The channels of a route whose first link, on this channel, precedes the links of this list.
     #[must_use]
     pub fn after(&self, first: u8) -> Self {
         Self::new(core::iter::once(first).chain(self.iter()))
@@ -465,7 +466,7 @@ impl core::fmt::Debug for Channels {
 }
 
 impl RouterId {
-    /// Router identifier that updates for a host imply (section 4.6.9): four zeros and the address.
+    /// Router-id that updates for a host imply (section 4.6.9): four zero bytes and the address.
     pub const fn of(host: Ipv4Addr) -> Self {
         let [a, b, c, d] = host.octets();
         Self([0, 0, 0, 0, a, b, c, d])
@@ -473,7 +474,7 @@ impl RouterId {
 }
 
 impl Seqno {
-    /// Whether this number is newer than the other (section 3.2.1: numbers may wrap).
+    /// Whether this number is newer than the other one (section 3.2.1: numbers wrap around).
     pub const fn newer_than(self, other: Self) -> bool {
         self.0.wrapping_sub(other.0).cast_signed() > 0
     }
@@ -510,12 +511,12 @@ const SEQNO_REQUEST: u8 = 10;
 const DIVERSITY: u8 = 2;
 /// Type of the sub-TLV of Hellos and IHUs with timestamps (RFC 9616, section 5).
 const TIMESTAMP: u8 = 3;
-/// First mandatory type of a sub-TLV: a node that does not know it ignores the whole TLV (section 4.4).
+/// First mandatory sub-TLV type: a node that does not support the type ignores the whole TLV (section 4.4).
 const FIRST_MANDATORY: u8 = 128;
 
 /// Flag of a unicast Hello.
 const UNICAST: u16 = 0x8000;
-/// Flag of an update that sets the prefix for later ones.
+/// Flag of an update that sets the prefix for later updates.
 const PREFIX_FLAG: u8 = 0x80;
 const ROUTER_FLAG: u8 = 0x40;
 

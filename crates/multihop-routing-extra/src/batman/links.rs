@@ -1,4 +1,4 @@
-//! Quality of the links to neighbours in both directions, by the messages that cross them.
+//! Quality of the links to neighbours in both directions, measured by originator messages.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -15,9 +15,9 @@ pub(super) struct LinkHistories {
 #[derive(Clone, Debug)]
 struct LinkHistory {
     neighbour: Ipv4Addr,
-    /// The neighbour's own messages that arrived.
+    /// Window of the neighbour's own messages that arrived.
     heard: Window,
-    /// Messages of this node that the neighbour sent back.
+    /// Window of this node's messages that the neighbour sent back.
     echoed: Window,
 }
 
@@ -36,7 +36,7 @@ impl LinkHistories {
         }
     }
 
-    /// Records that this node sends a message of its own.
+    /// Records that this node sends an own message with this number.
     pub(super) fn advance(&mut self, seqno: Seqno) {
         self.list.iter_mut().for_each(|link| link.echoed.advance(seqno));
     }
@@ -73,9 +73,9 @@ impl LinkHistories {
     }
 }
 
-/// The quality of a path without losses.
+/// Quality value of a path without losses.
 pub(super) const FULL: u32 = 255;
-/// Largest number of neighbours: more than a radio hears, and a limit of memory.
+/// Largest number of neighbours. It exceeds the number that a radio hears, and limits the memory.
 const MAX_LINKS: usize = 1024;
 
 #[cfg(test)]
@@ -84,7 +84,8 @@ mod tests {
 
     const B: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
-    /// Link quality after many sequence numbers, of which every `arrive`-th message arrives and every `back`-th echo.
+    /// Link quality after many sequence numbers, if every `arrive`-th message of the neighbour arrives and
+    /// every `back`-th message of this node is echoed.
     fn quality(arrive: u16, back: u16) -> u32 {
         let mut links = LinkHistories::default();
         for n in 0..=64 {

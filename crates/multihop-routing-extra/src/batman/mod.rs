@@ -1,5 +1,5 @@
-//! Routing by originator messages (B.A.T.M.A.N. IV): every node floods its own, and routes to each originator through
-//! the neighbour from which the originator's messages arrive best.
+//! Routing by originator messages (B.A.T.M.A.N. IV). Every node floods originator messages, and routes to
+//! each originator through the neighbour from which the originator's messages arrive best.
 //!
 //! The variant of the daemon: IP packets, and messages in UDP datagrams.
 
@@ -30,7 +30,7 @@ pub mod wire;
 pub use config::Config;
 pub use originators::Route;
 
-/// The agent of a node with one interface.
+/// Routing agent of a node with one interface.
 #[derive(Clone, Debug)]
 pub struct Agent {
     config: Arc<Config>,
@@ -40,14 +40,14 @@ pub struct Agent {
     originators: Originators,
     /// Sequence number of the latest message that this node originated.
     seqno: Seqno,
-    /// Messages of others that wait to be forwarded together.
+    /// Messages of other nodes that wait to be forwarded together.
     waiting: Vec<Ogm>,
     timers: Timers<Timer, 2>,
     forwarder: Forwarder,
     counters: Counters,
 }
 
-/// Counters of an agent.
+/// Counters of a B.A.T.M.A.N. agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Number of messages that this node originated.
@@ -65,7 +65,8 @@ enum Timer {
 }
 
 impl Agent {
-    /// The agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their configuration.
+    /// Creates the agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their
+    /// configuration.
     ///
     /// # Panics
     ///
@@ -99,7 +100,7 @@ impl Agent {
         self.originators.destinations().filter(|&destination| self.route(destination).is_some())
     }
 
-    /// The counters so far.
+    /// Counters since the start of the agent.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -117,7 +118,7 @@ impl Agent {
             }
             return;
         }
-        // A neighbour that heard this message from this node does not lead anywhere else.
+        // A neighbour that received this message from this node provides no other path.
         if from == self.address || ogm.previous == self.address || ogm.unidirectional || ogm.tq == 0 {
             return;
         }
@@ -131,7 +132,7 @@ impl Agent {
             self.originators.rank(now, from, ogm, tq);
         }
         let forwards = tq > 0 && self.originators.should_forward(from, ogm);
-        // A neighbour's own message returns to it in any case: it measures the link by that.
+        // A neighbour's own message is always sent back, because the neighbour measures the link by it.
         if (forwards || is_neighbour) && ogm.ttl > 1 {
             let tq = u32::from(tq) * (FULL - u32::from(self.config.hop_penalty)) / FULL;
             self.waiting.push(Ogm {
@@ -150,7 +151,7 @@ impl Agent {
         }
     }
 
-    /// Originates a message of this node and sends it with waiting ones.
+    /// Originates a message of this node, and sends it with waiting messages.
     fn originate(&mut self, now: Instant) {
         self.originators.expire(now, self.config.timeout);
         self.seqno = self.seqno.next();
@@ -210,7 +211,7 @@ impl Machine for Agent {
             Input::LinkFailed { packet, .. } | Input::Purged { packet, .. } => {
                 self.forwarder.drop(&packet, DropReason::RetryLimit, false);
             }
-            // Messages are broadcast, without MAC acknowledgements.
+            // Messages are broadcast, which the MAC does not acknowledge.
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
             Input::Overheard { .. } => {}
         }

@@ -1,4 +1,4 @@
-//! Originators: for every node the quality of the paths through each neighbour, and which one is the best.
+//! Originators: for every node the quality of the paths through each neighbour, and the best one.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -18,16 +18,16 @@ pub(super) struct Originators {
 struct Originator {
     latest: Seqno,
     heard: Instant,
-    /// The TTL with which the latest message arrived first.
+    /// TTL of the first copy of the latest message.
     ttl: u8,
     ways: Vec<Way>,
     /// Neighbour with the best path to the originator.
     router: Option<Ipv4Addr>,
-    /// The latest message that was forwarded.
+    /// Sequence number of the latest forwarded message.
     forwarded: Option<Seqno>,
 }
 
-/// The way to an originator through a neighbour.
+/// The path to an originator through one neighbour.
 #[derive(Clone, Debug)]
 struct Way {
     neighbour: Ipv4Addr,
@@ -38,10 +38,10 @@ struct Way {
     heard: Instant,
 }
 
-/// The best way to a node.
+/// The best path to a node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Route {
-    /// The neighbour that gets the packets.
+    /// The neighbour that receives the packets.
     pub next_hop: Ipv4Addr,
     /// Quality of the path, 255 for one without losses and penalties.
     pub tq: u8,
@@ -61,7 +61,8 @@ impl Originators {
         self.map.keys().copied()
     }
 
-    /// Ranks the neighbour that a message came from, by the quality of the path through it.
+    /// Records the quality of the path through the neighbour that sent a message, and selects the best
+    /// neighbour.
     pub(super) fn rank(&mut self, now: Instant, from: Ipv4Addr, ogm: &Ogm, tq: u8) {
         if self.map.len() >= MAX_ORIGINATORS && !self.map.contains_key(&ogm.originator) {
             return;
@@ -77,8 +78,8 @@ impl Originators {
         self.map.entry(ogm.originator).or_insert_with(new).rank(now, from, ogm, tq);
     }
 
-    /// Whether a message must be forwarded: it arrived from the best neighbour, and no message as new was forwarded
-    /// before.
+    /// Whether to forward a message: it arrived from the best neighbour, and no equally new or newer message
+    /// was forwarded before.
     pub(super) fn should_forward(&mut self, from: Ipv4Addr, ogm: &Ogm) -> bool {
         let Some(known) = self.map.get_mut(&ogm.originator) else { return false };
         let is_new = known.forwarded.is_none_or(|last| {
@@ -92,7 +93,7 @@ impl Originators {
         forwards
     }
 
-    /// Forgets nodes and ways that were not heard of for some time.
+    /// Forgets nodes and paths from which no message arrived for some time.
     pub(super) fn expire(&mut self, now: Instant, timeout: Duration) {
         self.map.retain(|_, known| {
             known.ways.retain(|way| now.saturating_since(way.heard) < timeout);
@@ -115,7 +116,7 @@ impl Originator {
             return;
         }
         let is_new = ahead != 0;
-        // A message that comes again ranks another way, unless that is much longer.
+        // A further copy of a message rates another path, unless that path is much longer.
         if !is_new && ogm.ttl.saturating_add(LONGER) < self.ttl {
             return;
         }
@@ -146,7 +147,7 @@ impl Way {
         self.ring[self.next] = 0;
     }
 
-    /// The mean of the latest qualities, without those of messages that did not come this way.
+    /// Mean of the latest qualities, without messages that did not arrive over this path.
     fn quality(&self) -> u8 {
         let sum: u32 = self.ring.iter().map(|&tq| u32::from(tq)).sum();
         let count = self.ring.iter().filter(|&&tq| tq > 0).count();
@@ -157,13 +158,13 @@ impl Way {
     }
 }
 
-/// The TTL of a node's own messages.
+/// Initial TTL of a node's own messages.
 pub(super) const INITIAL_TTL: u8 = 50;
-/// Number of messages over which the quality of a way is averaged.
+/// Number of messages over which the quality of a path is averaged.
 const GLOBAL_WINDOW: usize = 5;
-/// Number of additional links that a path may have compared with the one on which a message arrived first.
+/// Number of links by which a path may be longer than the path of a message's first copy.
 const LONGER: u8 = 3;
-/// Largest age of a message, in sequence numbers; an older one comes from a restarted node.
+/// Largest plausible age of a message in sequence numbers; an older one comes from a restarted node.
 const OLDEST: i16 = 64;
 /// Largest number of originators, a limit of memory.
 const MAX_ORIGINATORS: usize = 65_536;

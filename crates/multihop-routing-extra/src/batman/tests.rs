@@ -7,7 +7,7 @@ use super::*;
 
 const OWN: u8 = 1;
 
-/// Node 10.0.0.1 without jitter, and what it has sent.
+/// Node 10.0.0.1 without jitter, and its outputs.
 struct Bench {
     agent: Agent,
     now: Instant,
@@ -19,7 +19,7 @@ fn node(n: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, n)
 }
 
-/// A message that a neighbour sends; its own if it is the originator.
+/// A message from a neighbour; the neighbour's own message if the neighbour is the originator.
 fn ogm(originator: u8, seqno: u16, previous: u8, ttl: u8, tq: u8) -> Ogm {
     Ogm {
         unidirectional: false,
@@ -39,7 +39,7 @@ impl Bench {
         Self { agent, now: Instant::ZERO, sent: Vec::new(), rest: Vec::new() }
     }
 
-    /// A node whose links to these neighbours have lost nothing for 64 messages.
+    /// A node whose links to these neighbours lost none of the last 64 messages.
     fn among(neighbours: &[u8]) -> Self {
         let mut bench = Self::new();
         for n in 1..=64 {

@@ -6,7 +6,7 @@ use super::wire::Seqno;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
     latest: Seqno,
-    /// Bitmap of recent numbers, the latest in the lowest bit.
+    /// Bitmap of recent numbers; the lowest bit is the latest number.
     bits: u64,
 }
 
@@ -20,7 +20,7 @@ impl Window {
         self.bits |= 1_u64.checked_shl(behind).unwrap_or(0);
     }
 
-    /// Makes a number the latest if it is newer. One that is far older means that its sender has restarted.
+    /// Moves the window forward to a newer number. A far older number means that the sender has restarted.
     pub(super) fn advance(&mut self, seqno: Seqno) {
         let ahead = seqno.since(self.latest);
         if ahead > 0 || i32::from(ahead) <= -FAR {
@@ -36,7 +36,7 @@ impl Window {
     }
 }
 
-/// Largest age of a sequence number; older ones come from a restarted node.
+/// Largest plausible age of a sequence number; older ones come from a restarted node.
 const FAR: i32 = 1024;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Originator messages of B.A.T.M.A.N. IV in the format of its daemon (version 5), the data of UDP datagrams to and from
-//! port 4305. Several share a datagram.
+//! Originator messages of B.A.T.M.A.N. IV in the format of its daemon (version 5), in UDP datagrams to and
+//! from port 4305. Several messages share a datagram.
 //!
 //! Fields about gateways are sent as zero and ignored. Announced networks are skipped.
 
@@ -12,7 +12,7 @@ use multihop_routing::message::CustomMessage;
 use multihop_wire::ParseError;
 use multihop_wire::reader::Reader;
 
-/// The UDP port of the daemon.
+/// UDP port of the B.A.T.M.A.N. daemon.
 pub const PORT: u16 = 4305;
 
 /// A UDP datagram with one or more originator messages.
@@ -22,12 +22,12 @@ pub struct Packet {
     pub ogms: Vec<Ogm>,
 }
 
-/// An originator message (OGM): the originator exists, and can be reached through the sender.
+/// An originator message (OGM): announces that the originator exists and can be reached through the sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ogm {
-    /// Whether the sender does not use the link to the node that it heard the message from.
+    /// Whether the sender does not use the link to the node from which it received the message.
     pub unidirectional: bool,
-    /// Whether the sender heard the originator itself.
+    /// Whether the sender received the message from the originator itself.
     pub direct_link: bool,
     /// Number of links that the message may still cross.
     pub ttl: u8,
@@ -35,7 +35,7 @@ pub struct Ogm {
     pub seqno: Seqno,
     /// The node that the message announces.
     pub originator: Ipv4Addr,
-    /// The node that the sender heard it from; the originator in its own messages.
+    /// The node from which the sender received the message; the originator in its own messages.
     pub previous: Ipv4Addr,
     /// Transmission quality of the path, 255 for one without losses.
     pub tq: u8,
@@ -63,7 +63,7 @@ impl Packet {
         }
     }
 
-    /// Bytes that [`emit`](Self::emit) appends.
+    /// Number of bytes that [`emit`](Self::emit) appends.
     pub const fn wire_len(&self) -> usize {
         Ogm::LEN * self.ogms.len()
     }

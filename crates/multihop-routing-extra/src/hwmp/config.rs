@@ -55,11 +55,12 @@ pub enum LinkMetric {
 }
 
 impl Default for Config {
-    /// The values of IEEE 802.11 where it has one, and of Linux for the buffer and the refresh.
+    /// Values of IEEE 802.11 if it specifies them, and of Linux for the buffer and the refresh.
     fn default() -> Self {
         Self {
             metric: LinkMetric::Airtime,
-            // DIFS, half of the least window, preamble, SIFS and ACK of 802.11a: 34 + 67.5 + 20 + 16 + 44 us.
+            // The sum of DIFS, half of the smallest contention window, preamble, SIFS and ACK of 802.11a: 34
+            // + 67.5 + 20 + 16 + 44 us.
             overhead: Duration::from_micros(180),
             active_path_timeout: time_units(5000),
             path_refresh_time: Duration::from_secs(1),
@@ -75,7 +76,7 @@ impl Default for Config {
     }
 }
 
-/// Time units of IEEE 802.11.
+/// Duration of `count` time units of IEEE 802.11 (1024 us each).
 pub(super) const fn time_units(count: u32) -> Duration {
     Duration::from_micros(1024 * count as u64)
 }

@@ -1,4 +1,4 @@
-//! Path discovery: requests, their repetition, and the packets that wait (IEEE 802.11-2020, 14.10.9).
+//! Path discovery: requests, their repetition, and waiting packets (IEEE 802.11-2020, 14.10.9).
 
 use alloc::collections::VecDeque;
 use core::net::Ipv4Addr;
@@ -19,7 +19,7 @@ pub(super) struct Discovery {
 }
 
 impl Agent {
-    /// Keeps a packet until there is a path to its destination.
+    /// Stores a packet until a path to its destination is known.
     pub(super) fn wait(&mut self, now: Instant, packet: Routable) {
         let destination = packet.destination;
         let waiting = &mut self.discoveries.entry(destination).or_default().waiting;
@@ -32,13 +32,13 @@ impl Agent {
         self.run_discoveries(now);
     }
 
-    /// Looks for a path, unless that is in progress.
+    /// Starts a path discovery, unless one is in progress.
     pub(super) fn seek(&mut self, now: Instant, destination: Ipv4Addr) {
         self.discoveries.entry(destination).or_default();
         self.run_discoveries(now);
     }
 
-    /// Sends due requests, at most one in each least interval.
+    /// Sends due requests, limited by the least interval between two requests.
     pub(super) fn run_discoveries(&mut self, now: Instant) {
         while let Some((&destination, discovery)) = self
             .discoveries
@@ -63,7 +63,7 @@ impl Agent {
         self.discoveries.values().map(|discovery| discovery.due).min()
     }
 
-    /// Ends the search for a destination: the packets that waited for the path leave.
+    /// Ends the search for a destination; packets that waited for the path leave.
     pub(super) fn end_discovery(&mut self, now: Instant, destination: Ipv4Addr) {
         let Some(discovery) = self.discoveries.remove(&destination) else { return };
         for packet in discovery.waiting {
@@ -82,7 +82,7 @@ impl Agent {
             originator_sequence: self.sequence,
             lifetime: whole_units(self.config.active_path_timeout),
             metric: 0,
-            // Others know no better path than the valid one.
+            // Other nodes know no better path than this node's valid one, so only the target may reply.
             target_only: self.config.target_only || self.paths.valid(now, target).is_some(),
             target,
             target_sequence: self.paths.wanted(now, target),

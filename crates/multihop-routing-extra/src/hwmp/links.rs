@@ -1,4 +1,4 @@
-//! The airtime link metric (IEEE 802.11-2020, 14.9): how long a test frame occupies the channel.
+//! The airtime link metric (IEEE 802.11-2020, 14.9): the time for which a test frame occupies the channel.
 
 use alloc::collections::BTreeMap;
 use core::net::Ipv4Addr;
@@ -15,7 +15,7 @@ pub(super) struct LinkRateTable {
 }
 
 impl LinkRateTable {
-    /// Sets the rate of a link. HWMP counts a link alike in both directions, by the slower one.
+    /// Sets the bit rates of a link. HWMP uses the slower one for both directions.
     pub(super) fn set_rates(&mut self, neighbour: Ipv4Addr, rates: LinkRates) {
         let slower = if rates.incoming.0 < rates.outgoing.0 { rates.incoming } else { rates.outgoing };
         self.rates.insert(neighbour, slower);
@@ -38,11 +38,11 @@ fn airtime(overhead: Duration, rate: BitRate) -> u32 {
     u32::try_from((overhead.as_nanos() + bits).div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// Bits of the test frame.
+/// Length of the test frame, bits.
 const TEST_FRAME: u64 = 8192;
 /// Unit of the airtime metric, ns: a hundredth of a time unit.
 const UNIT: u64 = 10_240;
-/// Rate of a link until the driver reports one.
+/// Bit rate assumed for a link until the driver reports one.
 const UNREPORTED: BitRate = BitRate(1_000_000);
 
 #[cfg(test)]

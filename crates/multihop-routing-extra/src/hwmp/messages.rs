@@ -12,7 +12,8 @@ use super::paths::{Broken, Path, UNKNOWN};
 use super::wire::{Error, Message, Reason, Reply, Request, Unreachable};
 
 impl Agent {
-    /// Returns false if nothing has changed, as after most requests: they are duplicates.
+    /// Handles a path request that arrived. Returns false if nothing has changed, as after most requests,
+    /// which are duplicates.
     pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, request: &Request) -> bool {
         let metric = request.metric.saturating_add(self.links.metric(&self.config, from));
         let hops = request.hop_count.saturating_add(1);
@@ -28,7 +29,7 @@ impl Agent {
         }
         let answered = !request.target_only && self.reply_from_path(now, from, request);
         if let Some(ttl) = request.ttl.checked_sub(1).filter(|&ttl| ttl > 0) {
-            // The target gets to know of the path as well, but nobody else replies.
+            // The target also learns the path, but no other node replies.
             let target_only = request.target_only || answered;
             self.forward_request(now, Request { hop_count: hops, ttl, metric, target_only, ..*request });
         }
@@ -36,14 +37,14 @@ impl Agent {
     }
 
     fn reply_as_target(&mut self, from: Ipv4Addr, request: &Request) {
-        // A copy that arrives later over a cheaper path has a newer reply, which nodes on both paths forward.
+        // A later copy over a cheaper path gets a newer reply, so that nodes on both paths forward it.
         self.sequence = self.sequence.newest(request.target_sequence.unwrap_or(self.sequence)).next();
         let (target, sequence) = (self.address, self.sequence);
         self.send(Some(from), Message::Reply(new_reply(request, self.config.element_ttl, target, sequence)));
     }
 
-    /// Replies in place of the target, if this node's path to the target is at least as new as the sequence number in
-    /// the request.
+    /// Replies instead of the target, if this node's path to the target is at least as new as the sequence
+    /// number in the request.
     fn reply_from_path(&mut self, now: Instant, from: Ipv4Addr, request: &Request) -> bool {
         let Some(path) = self.paths.valid(now, request.target) else { return false };
         let Some(sequence) = path.sequence else { return false };
@@ -58,7 +59,7 @@ impl Agent {
         true
     }
 
-    /// Forwards a request after a random wait. A cheaper copy replaces one that waits.
+    /// Forwards a request after a random delay. A cheaper copy replaces a waiting one.
     fn forward_request(&mut self, now: Instant, request: Request) {
         let same = |waiting: &&mut (Instant, Request)| {
             (waiting.1.originator, waiting.1.id) == (request.originator, request.id)
@@ -115,7 +116,7 @@ impl Agent {
         }
     }
 
-    /// Ends all paths through a neighbour; false if there was none.
+    /// Invalidates all paths through a neighbour; returns false if there were none.
     pub(super) fn break_link(&mut self, now: Instant, next_hop: Ipv4Addr) -> bool {
         let all = self.paths.break_link(now, next_hop);
         let reason = Reason::DestinationUnreachable;
@@ -137,8 +138,8 @@ impl Agent {
         self.send_error(now, &BTreeSet::from([to]), self.config.element_ttl, &unreachable);
     }
 
-    /// Sends a path error to one neighbour alone, or to all if several are concerned; at most one in each least
-    /// interval.
+    /// Sends a path error to one neighbour, or to all if several are concerned, limited by the least interval
+    /// between two errors.
     fn send_error(&mut self, now: Instant, to: &BTreeSet<Ipv4Addr>, ttl: u8, unreachable: &[Unreachable]) {
         if to.is_empty() || now < self.next_error {
             return;
@@ -150,7 +151,7 @@ impl Agent {
         }
     }
 
-    /// Takes a path if it is better than the one that is known.
+    /// Accepts a path if it is better than the known one; returns whether it did.
     fn learn(&mut self, now: Instant, destination: Ipv4Addr, path: Path) -> bool {
         let hops = path.hops;
         let taken = self.paths.offer(now, destination, path);

@@ -1,5 +1,5 @@
-//! HWMP, the path selection of mesh stations (IEEE 802.11s; IEEE 802.11-2020, 14.10), on demand: nodes search for paths of least
-//! airtime when packets need them, and again before they end.
+//! HWMP, the path selection of mesh stations (IEEE 802.11s; IEEE 802.11-2020, 14.10), on demand: nodes search
+//! for paths of least airtime when packets need them, and again before the paths expire.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub mod wire;
 pub use config::{Config, LinkMetric};
 pub use paths::Path;
 
-/// The agent of a node.
+/// The HWMP agent of a node.
 #[derive(Clone, Debug)]
 pub struct Agent {
     config: Arc<Config>,
@@ -45,14 +45,14 @@ pub struct Agent {
     links: LinkRateTable,
     paths: Paths,
     discoveries: BTreeMap<Ipv4Addr, Discovery>,
-    /// Requests of others, and when they are forwarded.
+    /// Requests of other nodes that wait to be forwarded, with the instant of forwarding.
     waiting: Vec<(Instant, Request)>,
     peers: Peers,
     forwarder: Forwarder,
 }
 
 impl Agent {
-    /// An agent without paths. `rng` draws jitter. Nodes may share their configuration.
+    /// Creates an agent without paths. `rng` draws jitter. Nodes may share their configuration.
     pub fn new(address: Ipv4Addr, config: impl Into<Arc<Config>>, rng: Rng) -> Self {
         Self {
             config: config.into(),
@@ -71,7 +71,7 @@ impl Agent {
         }
     }
 
-    /// The path to a node, if there is a valid one.
+    /// The valid path to a node; `None` without one.
     pub fn path(&self, now: Instant, destination: Ipv4Addr) -> Option<&Path> {
         self.paths.valid(now, destination)
     }

@@ -1,4 +1,4 @@
-//! The paths of a node and the rules by which a better one replaces them (IEEE 802.11-2020, 14.10.8.4).
+//! The paths of a node, and the rules for replacing them by better ones (IEEE 802.11-2020, 14.10.8.4).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use multihop_wire::aodv::Sequence;
 /// A path to one node.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Path {
-    /// The neighbour that is next.
+    /// Next hop: the first neighbour of the path.
     pub next_hop: Ipv4Addr,
     /// Number of links of the path.
     pub hops: u8,
@@ -18,11 +18,11 @@ pub struct Path {
     pub metric: u32,
     /// Sequence number of the path; `None` for a neighbour from which only forwarded messages of other nodes arrived.
     pub sequence: Option<Sequence>,
-    /// Instant at which the path stops being valid.
+    /// Instant at which the path expires.
     pub until: Instant,
 }
 
-/// All paths that are or were valid.
+/// All valid paths, and expired ones whose sequence numbers are still known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths {
     all: BTreeMap<Ipv4Addr, Known>,
@@ -54,7 +54,7 @@ impl Paths {
         path.sequence.map(|sequence| if path.until > now { sequence } else { sequence.next() })
     }
 
-    /// Takes a path if it is newer than the one that is known or, at the same age, cheaper.
+    /// Accepts a path if it is newer than the known one or, if equally new, cheaper.
     pub(super) fn offer(&mut self, now: Instant, destination: Ipv4Addr, offer: Path) -> bool {
         let Some(known) = self.all.get_mut(&destination) else {
             self.all.insert(destination, Known { path: offer, precursors: BTreeSet::new() });
@@ -77,7 +77,8 @@ impl Paths {
         }
     }
 
-    /// Ends all paths through a neighbour, and makes their numbers newer than any that are known elsewhere.
+    /// Invalidates all paths through a neighbour, and increments their sequence numbers so that they are
+    /// newer than those known elsewhere.
     pub(super) fn break_link(&mut self, now: Instant, next_hop: Ipv4Addr) -> Vec<Broken> {
         let through = |known: &&mut Known| known.path.until > now && known.path.next_hop == next_hop;
         let end = |(&destination, known): (&Ipv4Addr, &mut Known)| {
@@ -89,7 +90,7 @@ impl Paths {
         self.all.iter_mut().filter_map(end).collect()
     }
 
-    /// Ends a path that its next hop reports as broken, unless the report is older than the path.
+    /// Invalidates a path that its next hop reports as broken, unless the report is older than the path.
     pub(super) fn refute(
         &mut self,
         now: Instant,
@@ -111,7 +112,7 @@ impl Path {
             (Some(known), Some(new)) if new == known => better,
             (Some(known), Some(new)) => new.newer_than(known),
             (None, Some(_)) => true,
-            // The present cost of a neighbour's link replaces an earlier one.
+            // The current cost of a neighbour's link replaces an earlier one.
             (_, None) => better || self.next_hop == destination,
         }
     }
@@ -127,5 +128,5 @@ impl Known {
     }
 }
 
-/// Sequence number in path errors of a node whose number is not known.
+/// Sequence number in path errors for a node whose number is unknown.
 pub(super) const UNKNOWN: Sequence = Sequence(0);

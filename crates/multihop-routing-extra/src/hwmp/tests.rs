@@ -8,7 +8,7 @@ use super::*;
 
 const OWN: u8 = 1;
 
-/// Node 10.0.0.1 without jitter, and what it has done. Every link costs 1.
+/// Node 10.0.0.1 without jitter, and its outputs. Every link costs 1.
 struct Bench {
     agent: Agent,
     now: Instant,
@@ -88,14 +88,14 @@ impl Bench {
         Self { agent, now: Instant::ZERO, sent: Vec::new(), rest: Vec::new() }
     }
 
-    /// Ten seconds after the start.
+    /// A bench at ten seconds after the start.
     fn late(config: Config) -> Self {
         let mut bench = Self::new(config);
         bench.at(10_000);
         bench
     }
 
-    /// A node between 8, behind 2, and 9, behind 3.
+    /// A bench whose node is between node 8, reached over 2, and node 9, reached over 3.
     fn between(config: Config) -> Self {
         let mut bench = Self::late(config);
         bench.hears(2, Message::Request(request(8, 5, 9)));
@@ -155,7 +155,7 @@ impl Bench {
     }
 }
 
-/// How the node forwards a request of this test.
+/// The forwarded form of a request of this test.
 fn onward(request: Request) -> Message {
     Message::Request(Request {
         hop_count: request.hop_count + 1,
@@ -288,7 +288,7 @@ fn a_node_with_a_path_replies_if_it_may_and_forwards_the_request_for_the_target_
     };
     for known in [None, Some(6), Some(7)] {
         let (sent, for_target, _) = ask(false, known);
-        // 5000 time units less 1000 of them.
+        // The remaining lifetime is 5000 time units less 1000.
         let answer = Reply { hop_count: 3, ttl: 31, metric: 21, lifetime: 4000, ..reply(9, 7, 6) };
         assert_eq!(sent, [(4, Message::Reply(answer)), (0, for_target)]);
     }

@@ -1,8 +1,8 @@
 //! Path selection frames of HWMP (IEEE 802.11-2020): the body of a mesh action frame (9.6.16.3) with one element for a path
 //! request, a path reply or a path error (9.4.2.112 to 9.4.2.114). Numbers are little-endian, as everywhere in 802.11.
 //!
-//! Nodes are named by the MAC address that ends with their IPv4 address. Requests have one target; external addresses are
-//! not used.
+//! A node's MAC address ends with its IPv4 address. Requests have one target; external addresses are not
+//! used.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use multihop_wire::ParseError;
 use multihop_wire::aodv::Sequence;
 use multihop_wire::reader::Reader;
 
-/// UDP port of the dynamic range by which captures name the protocol: action frames have none.
+/// UDP port, from the dynamic range, that represents the protocol in captures; action frames have no ports.
 pub const PORT: u16 = 58_011;
 
 /// The body of a path selection frame.
@@ -40,7 +40,7 @@ pub struct Request {
     pub originator: Ipv4Addr,
     /// Sequence number of the originator.
     pub originator_sequence: Sequence,
-    /// How long the path to the originator is valid, time units of 1024 us.
+    /// Time for which the path to the originator is valid, time units of 1024 us.
     pub lifetime: u32,
     /// Sum of the costs of the links that the request has crossed.
     pub metric: u32,
@@ -55,7 +55,7 @@ pub struct Request {
 /// Path reply (PREP), sent along the reverse path to the originator of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Reply {
-    /// Links between the sender and the target.
+    /// Number of links between the sender and the target.
     pub hop_count: u8,
     /// Number of links that the reply may still cross.
     pub ttl: u8,
@@ -63,11 +63,11 @@ pub struct Reply {
     pub target: Ipv4Addr,
     /// Sequence number of the target.
     pub target_sequence: Sequence,
-    /// How long the path to the target is valid, time units of 1024 us.
+    /// Time for which the path to the target is valid, time units of 1024 us.
     pub lifetime: u32,
     /// Sum of the costs of the links between the sender and the target.
     pub metric: u32,
-    /// The originator of the request, to which the reply travels.
+    /// The originator of the request, which is the destination of the reply.
     pub originator: Ipv4Addr,
     /// The originator's sequence number.
     pub originator_sequence: Sequence,
@@ -87,7 +87,8 @@ pub struct Error {
 pub struct Unreachable {
     /// Node that cannot be reached.
     pub destination: Ipv4Addr,
-    /// Sequence number of the unreachable node, made newer by the node that found the path broken; 0 if unknown.
+    /// Sequence number of the unreachable node, incremented by the node that found the path broken; 0 if
+    /// unknown.
     pub sequence: Sequence,
     /// Cause of the failure of the path.
     pub reason: Reason,
@@ -140,7 +141,7 @@ impl Message {
         }
     }
 
-    /// Bytes that [`emit`](Self::emit) appends.
+    /// Number of bytes that [`emit`](Self::emit) appends.
     pub const fn wire_len(&self) -> usize {
         HEADER
             + match self {
@@ -329,14 +330,14 @@ const fn field(name: &'static str, found: u32, allowed: &'static str) -> ParseEr
 
 /// Length of the header before an element's content, bytes: category, action, number and length of the element.
 const HEADER: usize = 4;
-/// Category of action frames for mesh networks.
+/// Category number of action frames for mesh networks.
 const CATEGORY: u8 = 13;
 /// Mesh action of HWMP's path selection frames.
 const ACTION: u8 = 1;
 const REQUEST: u8 = 130;
 const REPLY: u8 = 131;
 const ERROR: u8 = 132;
-/// Flag AE: an external address follows.
+/// Flag AE: an external address follows in the element.
 const EXTENSION: u8 = 0x40;
 const TARGET_ONLY: u8 = 0x01;
 const UNKNOWN_SEQUENCE: u8 = 0x04;

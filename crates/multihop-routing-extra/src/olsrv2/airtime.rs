@@ -1,10 +1,10 @@
-//! The directional airtime metric (RFC 7779): what a bit costs on the way from a neighbour to this node.
+//! The directional airtime metric (RFC 7779): the time that a bit takes from a neighbour to this node.
 
 use multihop_core::{BitRate, Duration, Instant};
 
 use super::wire::Metric;
 
-/// The packets of one neighbour, and the bit rate of its link.
+/// Counts of one neighbour's packets, and the bit rate of its link.
 #[derive(Clone, Debug)]
 pub(super) struct Meter {
     /// Packets that arrived and packets that were sent, second by second.
@@ -12,7 +12,7 @@ pub(super) struct Meter {
     at: usize,
     /// Sequence number of the last packet.
     sequence: Option<u16>,
-    /// When the last HELLO arrived, and the neighbour's interval between them.
+    /// Arrival of the last HELLO, and the neighbour's HELLO interval.
     hello: Option<(Instant, Duration)>,
     /// Bit rate of data from the neighbour; [`MIN_RATE`] until the driver reports one.
     rate: BitRate,
@@ -23,11 +23,11 @@ impl Meter {
         Self { slots: [(0, 0); SLOTS], at: 0, sequence: None, hello: None, rate: MIN_RATE }
     }
 
-    /// Counts a packet that arrived, and those missing before it as lost.
+    /// Counts a packet that arrived, and missing packets before it as lost.
     pub(super) fn packet(&mut self, sequence: u16) {
         let step = self.sequence.map_or(1, |before| sequence.wrapping_sub(before));
         self.sequence = Some(sequence);
-        // A neighbour that has restarted has lost nothing.
+        // A restart of the neighbour counts as no loss.
         let sent = if step > RESTART { 1 } else { step };
         let (received, total) = &mut self.slots[self.at];
         *received = received.saturating_add(1);
@@ -43,7 +43,7 @@ impl Meter {
         self.rate = rate;
     }
 
-    /// The metric, once every [`REFRESH`]; `None` if nothing was received.
+    /// The new metric, once every [`REFRESH`]; `None` if no packet was received.
     pub(super) fn refresh(&mut self, now: Instant) -> Option<Metric> {
         let metric = self.metric(now);
         self.at = (self.at + 1) % SLOTS;
@@ -56,11 +56,12 @@ impl Meter {
             |pick: fn(&(u16, u16)) -> u16| self.slots.iter().map(|slot| u64::from(pick(slot))).sum::<u64>();
         let (received, total) = (sum(|slot| slot.0), sum(|slot| slot.1));
         self.sequence?;
-        // What arrived counts less by the share of the memory in which HELLOs are missing.
+        // The number of received packets is reduced by the share of the measured time in which HELLOs are
+        // missing.
         let memory = REFRESH.as_nanos() * SLOTS as u64;
         let received = u128::from(received) * u128::from(memory.saturating_sub(self.silence(now)));
         let sent = u128::from(total) * u128::from(memory);
-        // Less than one packet.
+        // On average less than one packet was received.
         if received < u128::from(memory) {
             return Some(Metric::MAX);
         }
@@ -70,10 +71,10 @@ impl Meter {
         Some(Metric::at_least(u32::try_from(cost).unwrap_or(u32::MAX)))
     }
 
-    /// The time of HELLOs that are missing since the last one, ns.
+    /// Time since the last HELLO in which HELLOs are missing, ns.
     fn silence(&self, now: Instant) -> u64 {
         let Some((last, interval)) = self.hello else { return 0 };
-        // A HELLO is missing when 1.2 intervals have passed.
+        // A HELLO counts as missing after 1.2 intervals.
         let late = now.saturating_since(last).as_nanos().saturating_sub(interval.as_nanos() / 5);
         late / interval.as_nanos() * interval.as_nanos()
     }
@@ -81,14 +82,14 @@ impl Meter {
 
 /// Interval between two measurements of the metric.
 pub(super) const REFRESH: Duration = Duration::from_secs(1);
-/// The memory, in such times.
+/// Length of the measurement window, in multiples of [`REFRESH`].
 const SLOTS: usize = 64;
-/// Step of sequence numbers beyond which a neighbour counts as restarted.
+/// Step of sequence numbers above which a neighbour counts as restarted.
 const RESTART: u16 = 256;
-/// Largest number of transmissions for one packet that the metric counts.
+/// Largest number of transmissions per packet that the metric considers.
 const MAX_LOSS: u128 = 8;
 const MIN_RATE: BitRate = BitRate(1000);
-/// The metric of a link without losses at the least rate: 2^24 / [`MAX_LOSS`].
+/// Metric of a link without losses at the lowest rate: 2^24 / [`MAX_LOSS`].
 const SCALE: u128 = 1 << 21;
 
 #[cfg(test)]
@@ -99,7 +100,7 @@ mod tests {
         Instant::ZERO + Duration::from_secs(seconds)
     }
 
-    /// The metric after a minute of two packets a second, of which every `arrive`-th arrives.
+    /// Metric after a minute of two packets per second, of which every `arrive`-th arrives.
     fn after(arrive: u16, rate: Option<u64>) -> u32 {
         let mut meter = Meter::new();
         rate.into_iter().for_each(|rate| meter.set_rate(BitRate(rate)));

@@ -18,7 +18,8 @@ impl Agent {
         self.repeat(now, Timer::Hello, self.config.hello_interval);
     }
 
-    /// The HELLO of an interface: its own links, and the neighbours with a symmetric link over any, by the addresses that name them.
+    /// The HELLO for an interface: its own links, and the neighbours with a symmetric link over any interface
+    /// by their main addresses.
     fn hello_over(&self, now: Instant, interface: Option<Interface>) -> Message {
         let is_here = |link: &&NeighbourLink| interface.is_none_or(|interface| link.interface == interface);
         let all = self.links.neighbours();
@@ -42,7 +43,7 @@ impl Agent {
         })
     }
 
-    /// The entry of a HELLO for a link. `all` lists the neighbours with symmetric links.
+    /// The entry for a link in a HELLO. `all` lists the neighbours with symmetric links.
     fn said_of(&self, now: Instant, link: &NeighbourLink, all: &[SymmetricNeighbour]) -> Option<Neighbour> {
         let status = link.status(now)?;
         let best = all.binary_search_by_key(&link.main, |one| one.main).ok().map(|at| &all[at]);
@@ -67,7 +68,8 @@ impl Agent {
         })
     }
 
-    /// The entry of a HELLO for a neighbour whose name is not the address of a link over the same interface.
+    /// The entry in a HELLO for a neighbour whose main address is not the address of a link over the same
+    /// interface.
     fn said_of_other(&self, neighbour: &SymmetricNeighbour) -> Neighbour {
         Neighbour {
             symmetric: Some(true),
@@ -97,7 +99,7 @@ impl Agent {
         self.review_links(now);
         if self.links.get(from).is_some_and(|link| link.symmetric) {
             let place = (hello.originator, from);
-            // This node's own name is left out where routes and relays are computed.
+            // The computation of routes and relays leaves out this node's own address.
             let listed = two_hops::listed(hello, |address| address != self.address && self.has(address));
             if self.two_hops.get(place) != Some(&listed) {
                 self.stale = Changes::ALL;

@@ -1,4 +1,4 @@
-//! Several interfaces: their addresses and packets, and by which one packets leave.
+//! Several interfaces: their addresses and packets, and the choice of the interface for packets.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -11,7 +11,10 @@ use super::wire::{Metric, Tc};
 use super::{Agent, DUPLICATE_HOLD};
 
 impl Agent {
-    /// The agent of a node with several interfaces, whose addresses these are, the main address first.
+    /// Configures the agent for several interfaces with these addresses, the main address first. Each
+    /// interface declares its own links in HELLOs, which list neighbours over other interfaces, too. Flooded
+    /// messages leave over all interfaces. A packet of another node leaves over a different interface than it
+    /// arrived, if the next hop has a link there that costs at most twice as much.
     ///
     /// Each interface declares its own links in HELLOs, which name neighbours over other interfaces, too. Flooded messages leave over
     /// all interfaces. A packet of another node leaves over another interface than it came, if the next hop has a link there that
@@ -23,7 +26,7 @@ impl Agent {
         self
     }
 
-    /// The numbers of all interfaces; `None` for the only one.
+    /// Numbers of all interfaces; a single `None` for the only interface.
     pub(super) fn interfaces(&self) -> Vec<Option<Interface>> {
         let several = self.own.iter().flat_map(|own| own.list()).map(|(interface, _)| Some(*interface));
         let only = self.own.is_none().then_some(None);
@@ -35,14 +38,14 @@ impl Agent {
         self.own.as_ref().and_then(|own| own.address(interface)).unwrap_or(self.address)
     }
 
-    /// Address of an interface, and addresses of the other interfaces.
+    /// Address of an interface, and the addresses of all other interfaces.
     pub(super) fn addresses_over(&self, interface: Option<Interface>) -> (Ipv4Addr, Vec<Ipv4Addr>) {
         let address = interface.map_or(self.address, |interface| self.address_of(interface));
         let all = self.own.iter().flat_map(|own| own.list()).map(|(_, address)| *address);
         (address, all.filter(|other| *other != address).collect())
     }
 
-    /// Whether an address is one of this node's.
+    /// Whether an address belongs to this node.
     pub(super) fn has(&self, address: Ipv4Addr) -> bool {
         address == self.address || self.own.as_ref().is_some_and(|own| own.has(address))
     }
@@ -55,14 +58,15 @@ impl Agent {
         sequence
     }
 
-    /// Whether a TC is to be forwarded as far as earlier ones decide; `is_new` if it has not come before.
+    /// Whether a TC may be forwarded, by the record of earlier copies; `is_new` if there was none.
     pub(super) fn may_forward(&mut self, now: Instant, tc: &Tc, is_new: bool) -> bool {
         let until = now + DUPLICATE_HOLD;
         self.own.as_mut().map_or(is_new, |own| own.may_forward(now, tc.originator, tc.sequence, until))
     }
 
-    /// The interface of the same neighbour over which a packet leaves: another one than that over which it came, if the link there
-    /// costs at most twice as much. Two hops on one channel take turns, so that the second would cost the time of two.
+    /// The interface of the same neighbour over which a packet leaves: a different one than that of its
+    /// arrival, if the link there costs at most twice as much. Two hops on one channel cannot be
+    /// simultaneous, so that the second one would cost twice its airtime.
     pub(super) fn over_another_interface(
         &self,
         next_hop: Ipv4Addr,

@@ -1,4 +1,4 @@
-//! The links of a node (RFC 6130, sections 7 and 12), and what OLSRv2 remembers of neighbours.
+//! The links of a node (RFC 6130, sections 7 and 12), and OLSRv2's state of neighbours.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -23,7 +23,7 @@ pub(super) struct NeighbourLinks {
     metric: LinkMetric,
 }
 
-/// The link to a neighbour.
+/// The link to one interface of a neighbour.
 #[derive(Clone, Debug)]
 pub(super) struct NeighbourLink {
     /// Address of the neighbour's interface.
@@ -42,15 +42,15 @@ pub(super) struct NeighbourLink {
     quality: Option<Box<Quality>>,
     /// Whether the quality was ever sufficient.
     accepted: bool,
-    /// Measurement of the link's airtime; `None` if hops are counted.
+    /// Measurement of the link's airtime; `None` under the hop metric.
     meter: Option<Box<Meter>>,
     /// Costs of the link in both directions.
     pub(super) metrics: Metrics,
     /// Willingness of the neighbour to be a relay.
     pub(super) willingness: Willingness,
-    /// Whether the neighbour has chosen this node to forward its messages.
+    /// Whether the neighbour has chosen this node as a flooding MPR, which must forward its messages.
     pub(super) floods: bool,
-    /// Whether the neighbour has chosen this node to announce it.
+    /// Whether the neighbour has chosen this node as a routing MPR, which must announce it.
     pub(super) routes: bool,
 }
 
@@ -61,22 +61,22 @@ pub(super) struct SymmetricNeighbour {
     pub(super) main: Ipv4Addr,
     /// Address of the neighbour's interface on the link over which packets to the neighbour cost least.
     pub(super) via: Ipv4Addr,
-    /// Least costs of the links to the neighbour.
+    /// Lowest costs of the links to the neighbour.
     pub(super) metrics: Metrics,
     pub(super) willingness: Willingness,
-    /// Whether the neighbour has chosen this node to announce it.
+    /// Whether the neighbour has chosen this node as a routing MPR, which must announce it.
     pub(super) routes: bool,
 }
 
-/// A HELLO as it arrived.
+/// A received HELLO, with the circumstances of its arrival.
 pub(super) struct Heard<'a> {
-    /// Interface over which the HELLO came.
+    /// Interface over which the HELLO arrived.
     pub(super) interface: Interface,
     /// The address of the neighbour's interface.
     pub(super) from: Ipv4Addr,
-    /// The entry for the interface over which the HELLO came.
+    /// The HELLO's entry for the interface over which it arrived.
     pub(super) said: Option<&'a Neighbour>,
-    /// Sequence number of the packet in which the HELLO came.
+    /// Sequence number of the packet with the HELLO.
     pub(super) sequence: Option<u16>,
 }
 
@@ -125,7 +125,7 @@ impl NeighbourLinks {
     /// The neighbours with symmetric links, sorted by address.
     pub(super) fn neighbours(&self) -> Vec<SymmetricNeighbour> {
         let mut all: Vec<_> = self.symmetric().map(SymmetricNeighbour::over).collect();
-        // Without further interfaces the addresses of links are those of nodes.
+        // Without further interfaces, the addresses of links are the main addresses.
         all.sort_by_key(|neighbour| neighbour.main);
         all.dedup_by(|other, kept| {
             let is_same = other.main == kept.main;
@@ -141,7 +141,7 @@ impl NeighbourLinks {
         self.place(address).ok().map(|at| &self.list[at])
     }
 
-    /// Counts a packet of a known neighbour.
+    /// Counts a packet from a known neighbour.
     pub(super) fn packet(&mut self, now: Instant, from: Ipv4Addr, sequence: u16) {
         let Ok(at) = self.place(from) else { return };
         let link = &mut self.list[at];
@@ -154,7 +154,7 @@ impl NeighbourLinks {
         }
     }
 
-    /// The bit rate of data from a neighbour.
+    /// Sets the bit rate of data from a neighbour.
     pub(super) fn set_rate(&mut self, from: Ipv4Addr, rate: BitRate) {
         if let Ok(at) = self.place(from)
             && let Some(meter) = &mut self.list[at].meter
@@ -233,7 +233,7 @@ impl NeighbourLinks {
         changed
     }
 
-    /// The place of a link, which may be a new one with its first packet.
+    /// Index of a link, which is created by its first packet; `None` if there is no room.
     fn entry(&mut self, now: Instant, heard: &Heard<'_>) -> Option<usize> {
         let &Heard { from: address, interface, sequence, .. } = heard;
         match self.place(address) {
@@ -266,7 +266,7 @@ impl NeighbourLink {
     ) -> Self {
         Self {
             address,
-            // HELLOs say whose interface it is.
+            // HELLOs contain the main address of the neighbour.
             main: address,
             interface,
             symmetric: false,
@@ -301,7 +301,7 @@ impl NeighbourLink {
         })
     }
 
-    /// The first instant after now at which its state may change.
+    /// The first instant after `now` at which the state may change.
     fn next_change(&self, now: Instant) -> Instant {
         let silent = self.quality.as_ref().map(|quality| quality.silent_at);
         let times = [self.lost_until, self.symmetric_until, self.heard_until, self.expires];
@@ -322,7 +322,7 @@ impl NeighbourLink {
 }
 
 impl SymmetricNeighbour {
-    /// The neighbour over one link.
+    /// Entry for a neighbour with this link.
     fn over(link: &NeighbourLink) -> Self {
         let &NeighbourLink { address: via, main, metrics, willingness, routes, .. } = link;
         Self { main, via, metrics, willingness, routes }
@@ -341,5 +341,5 @@ impl SymmetricNeighbour {
     }
 }
 
-/// Largest number of links: a HELLO lists them all, and the node itself.
+/// Largest number of links, all of which a HELLO lists in addition to the node itself.
 const MOST: usize = MAX_ADDRESSES - 1;

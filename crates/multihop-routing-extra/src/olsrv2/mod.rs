@@ -1,5 +1,6 @@
-//! OLSRv2 (RFC 7181) with its neighbourhood discovery (NHDP, RFC 6130): as OLSR, with costs of links in both directions, and
-//! with relays of their own for flooding and for routing. The metric is directional airtime (RFC 7779), or hops.
+//! OLSRv2 (RFC 7181) with its neighbourhood discovery (NHDP, RFC 6130): like OLSR, with costs of links in
+//! both directions and separate relays for flooding and for routing. The metric is directional airtime (RFC
+//! 7779), or hops.
 //!
 //! One file for each information set of the RFCs.
 
@@ -75,24 +76,25 @@ struct Relays {
     routing: Vec<Ipv4Addr>,
 }
 
-/// Counters of an agent.
+/// Counters of an OLSRv2 agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Number of HELLOs originated.
     pub hellos: u64,
     /// Number of TCs originated.
     pub tcs: u64,
-    /// TCs of other nodes forwarded.
+    /// Number of TCs of other nodes forwarded.
     pub forwarded: u64,
     /// Number of packets sent.
     pub packets: u64,
     /// Number of TCs received again.
     pub duplicates: u64,
-    /// TCs from nodes that are not symmetric neighbours, and HELLOs of nodes with other addresses.
+    /// Number of TCs from nodes that are not symmetric neighbours, and of HELLOs from other addresses than
+    /// those listed in them.
     pub strangers: u64,
-    /// TCs with an outdated sequence number.
+    /// Number of TCs with an outdated sequence number.
     pub outdated: u64,
-    /// TCs of more originators than a node remembers.
+    /// Number of TCs from more originators than a node stores.
     pub refused: u64,
 }
 
@@ -109,7 +111,8 @@ enum Timer {
 }
 
 impl Agent {
-    /// The agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their configuration.
+    /// Creates the agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their
+    /// configuration.
     ///
     /// # Panics
     ///
@@ -153,7 +156,7 @@ impl Agent {
         self.routes.list()
     }
 
-    /// The route to an address.
+    /// The route to an address; `None` without one.
     pub fn route(&mut self, destination: Ipv4Addr) -> Option<Route> {
         self.find_routes();
         self.routes.get(destination)
@@ -164,19 +167,19 @@ impl Agent {
         self.links.neighbours().into_iter().map(|neighbour| neighbour.main)
     }
 
-    /// The relays that forward this node's messages, sorted by address.
+    /// The relays that forward this node's messages (flooding MPRs), sorted by address.
     pub fn flooding_mprs(&mut self) -> &[Ipv4Addr] {
         self.elect();
         &self.relays.flooding
     }
 
-    /// The relays that announce this node, sorted by address.
+    /// The relays that announce this node (routing MPRs), sorted by address.
     pub fn routing_mprs(&mut self) -> &[Ipv4Addr] {
         self.elect();
         &self.relays.routing
     }
 
-    /// The counters so far.
+    /// Counters since the start of the agent.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -196,13 +199,14 @@ impl Agent {
         }
     }
 
-    /// Restarts the timer of a periodic message: intervals are shortened by jitter (RFC 5148).
+    /// Restarts the timer of a periodic message. Jitter shortens the interval (RFC 5148).
     fn repeat(&mut self, now: Instant, timer: Timer, interval: Duration) {
         let jitter = self.rng.duration_below(self.config.max_jitter.min(interval / 2));
         self.timers.set(timer, now + (interval - jitter));
     }
 
-    /// All queued messages leave together when the first one has waited long enough.
+    /// Schedules the departure of all queued messages for the instant at which the first one has waited long
+    /// enough.
     fn flush_later(&mut self, now: Instant) {
         let at = now + self.rng.duration_below(self.config.max_jitter);
         self.timers.set(Timer::Flush, self.timers.at(Timer::Flush).map_or(at, |before| before.min(at)));
@@ -333,7 +337,7 @@ impl Machine for Agent {
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.link_failed(now, next_hop, &packet);
             }
-            // Messages are broadcast, without MAC acknowledgements.
+            // Messages are broadcast, which the MAC does not acknowledge.
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
             Input::Overheard { .. } => {}
         }
@@ -407,14 +411,14 @@ impl AgentConfig for Config {
     }
 }
 
-/// Length up to which messages share a packet, which fits into 1500 bytes with all headers.
+/// Length up to which messages share a packet, which then fits into 1500 bytes with all headers.
 const PACKET_BYTES: usize = 1400;
-/// How long a TC is recognised as a duplicate (RFC 7181, section 5.4.2).
+/// Time for which a TC is recognised as a duplicate (RFC 7181, section 5.4.2).
 const DUPLICATE_HOLD: Duration = Duration::from_secs(30);
-/// The TTL of a TC.
+/// Initial hop limit of a TC.
 const HOP_LIMIT: u8 = 255;
 
-/// A TC with one link less to go; `None` if it has come to its end.
+/// A TC with its hop limit reduced by one; `None` if the limit is reached.
 fn forwarded(tc: &Tc) -> Option<Tc> {
     let hop_limit = tc.hop_limit.checked_sub(1).filter(|&left| left > 0)?;
     Some(Tc { hop_limit, hop_count: tc.hop_count.saturating_add(1), ..tc.clone() })

@@ -1,4 +1,4 @@
-//! The choice of relays (RFC 7181, section 18): every node two links away is reached over the cheapest path.
+//! The choice of relays (RFC 7181, section 18): every node two hops away is reached over the cheapest path.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -44,14 +44,14 @@ struct Path {
     via: Ipv4Addr,
 }
 
-/// Chooses relays among the symmetric neighbours, sorted by address.
+/// Chooses relays among the symmetric neighbours. The result is sorted by address.
 pub(super) fn elect(
     own: Ipv4Addr,
     links: &NeighbourLinks,
     two_hops: &TwoHops,
     purpose: Purpose,
 ) -> Vec<Ipv4Addr> {
-    // Neighbours whose links have a cost.
+    // List of neighbours whose links have a cost.
     let mut near = Vec::new();
     let mut paths = Vec::new();
     for neighbour in links.neighbours() {

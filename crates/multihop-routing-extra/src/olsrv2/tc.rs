@@ -9,16 +9,17 @@ use multihop_core::Instant;
 use super::wire::{Advertised, MAX_ADDRESSES, Message, Tc, TimeCode};
 use super::{Agent, DUPLICATE_HOLD, HOP_LIMIT, Timer, forwarded};
 
-/// Links that this node announced last, and when other nodes forget them.
+/// Links that this node announced last, and the instant at which other nodes forget them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Announcement {
     last: Arc<Advertised>,
-    /// When the last TC that is not empty expires at the other nodes.
+    /// Instant at which the last non-empty TC expires at the other nodes.
     forgotten_at: Instant,
 }
 
 impl Agent {
-    /// Sends a TC unless there is nothing to announce.
+    /// Sends the TC that is due. Nothing is sent if there is nothing to announce and all earlier
+    /// announcements have expired.
     // DEVIATION olsrv2-3: no early HELLO or TC after a change.
     pub(super) fn send_tc(&mut self, now: Instant) {
         self.repeat(now, Timer::Tc, self.config.tc_interval);
@@ -95,7 +96,7 @@ impl Agent {
     }
 }
 
-/// Known links of an originator, merged with those that an incomplete TC adds.
+/// Known links of an originator, merged with the links in an incomplete TC.
 fn merged(known: &Advertised, added: &Advertised) -> Arc<Advertised> {
     let is_listed = |to: Ipv4Addr| added.links.iter().any(|&(listed, _)| listed == to);
     let rest = known.links.iter().copied().filter(|&(to, _)| !is_listed(to));
@@ -103,10 +104,10 @@ fn merged(known: &Advertised, added: &Advertised) -> Arc<Advertised> {
     Arc::new(Advertised { sequence: added.sequence, complete: known.complete, links })
 }
 
-/// Largest number of originators that a node knows at a time, no more than a search finds.
+/// Largest number of originators that a node stores, equal to the number that a search finds.
 const MAX_NODES: usize = u16::MAX as usize;
 
-/// Comparison with wrap-around (RFC 7181, section 21).
+/// Whether `a` is newer than `b`, with wrap-around (RFC 7181, section 21).
 fn newer(a: u16, b: u16) -> bool {
     a != b && a.wrapping_sub(b) <= 0x8000
 }

@@ -19,7 +19,7 @@ const HEARD: LinkStatus = LinkStatus::Heard;
 const SYM: LinkStatus = LinkStatus::Symmetric;
 const LOST: LinkStatus = LinkStatus::Lost;
 
-/// Node 10.0.0.1, without jitter by default, and what it has sent.
+/// Node 10.0.0.1, without jitter by default, and its outputs.
 struct Bench {
     agent: Agent,
     now: Instant,
@@ -83,14 +83,14 @@ impl Bench {
         self.gets(from, vec![hello(from, neighbours)])
     }
 
-    /// The bit rate of data from a neighbour.
+    /// Reports the bit rate of data from a neighbour to the agent.
     fn rate(&mut self, from: u8, bits_per_second: u64) -> &mut Self {
         let incoming = BitRate(bits_per_second);
         self.agent.note_rates(node(from), LinkRates { incoming, outgoing: BitRate(1) });
         self
     }
 
-    /// A data packet of this node, or of another one.
+    /// Hands a data packet of this node, or of another node, to the agent.
     fn packet(&mut self, previous_hop: Option<u8>, to: u8) -> &mut Self {
         let packet = data(previous_hop, to);
         self.give(Input::Packet(packet))
@@ -124,7 +124,7 @@ impl Bench {
         hellos.next().expect("a HELLO was sent").neighbours
     }
 
-    /// The states of links in the last HELLO since the last call.
+    /// The link states in the last HELLO since the last call.
     #[track_caller]
     fn states(&mut self) -> Vec<(u8, LinkStatus)> {
         let declared = self.declared();
@@ -211,7 +211,8 @@ fn hello_of(from: u8, neighbours: &[Neighbour], willingness: Willingness) -> Mes
     })
 }
 
-/// A TC with a validity of 15 s: the sequence numbers of message and content, neighbours and what they cost.
+/// A TC with a validity of 15 s: message sequence number, content sequence number, and neighbours with their
+/// costs.
 fn tc(originator: u8, sequence: u16, ansn: u16, links: &[(u8, u32)]) -> Tc {
     let links = links.iter().map(|&(to, value)| (node(to), Some(cost(value)))).collect();
     Tc {

@@ -7,11 +7,11 @@ use multihop_routing::link_state::table::Table;
 
 use super::wire::{Hello, Metrics};
 
-/// The entries of the last HELLO over each link, by the neighbour and its interface.
+/// The entries of the last HELLO over each link, by the neighbour's main address and its interface.
 // DEVIATION olsrv2-2: a HELLO replaces what the last one listed.
 pub(super) type TwoHops = Table<(Ipv4Addr, Ipv4Addr), Vec<TwoHop>>;
 
-/// The neighbours of a neighbour, which several of its links may list.
+/// The neighbours of a neighbour; several of its links may list the same one.
 pub(super) fn of(two_hops: &TwoHops, main: Ipv4Addr) -> impl Iterator<Item = &TwoHop> {
     let keys = two_hops.keys();
     let start = keys.partition_point(|(neighbour, _)| *neighbour < main);
@@ -27,7 +27,7 @@ pub(super) struct TwoHop {
     pub(super) metrics: Metrics,
 }
 
-/// The symmetric neighbours in a HELLO that are not left out, sorted by address.
+/// The symmetric neighbours in a HELLO, without those for which `is_left_out` holds, sorted by address.
 pub(super) fn listed(hello: &Hello, is_left_out: impl Fn(Ipv4Addr) -> bool) -> Vec<TwoHop> {
     let symmetric = hello.neighbours.iter().filter(|neighbour| neighbour.is_symmetric());
     let symmetric = symmetric.filter(|neighbour| !is_left_out(neighbour.address));

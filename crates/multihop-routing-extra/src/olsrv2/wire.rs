@@ -25,7 +25,7 @@ pub use rfc5444::PORT;
 pub struct Packet {
     /// Counts the packets of the sending interface.
     pub sequence: Option<u16>,
-    /// Messages of this node, and of others that it forwards.
+    /// Messages of this node, and forwarded messages of other nodes.
     pub messages: Vec<Message>,
 }
 
@@ -38,18 +38,18 @@ pub enum Message {
     Tc(Tc),
 }
 
-/// The links and neighbours of a node.
+/// A HELLO: the links and neighbours of a node.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Hello {
     /// Address of the node that sent the HELLO.
     pub originator: Ipv4Addr,
-    /// How long the information is valid.
+    /// Validity time of the information.
     pub validity: TimeCode,
     /// Time between HELLOs of the node.
     pub interval: Option<TimeCode>,
     /// Willingness of the node to be a relay.
     pub willingness: Willingness,
-    /// The addresses of the sending interface; if there are none, the source of the packet.
+    /// The addresses of the sending interface; if empty, the source address of the packet.
     pub addresses: Vec<Ipv4Addr>,
     /// The addresses of the node's other interfaces.
     pub further: Vec<Ipv4Addr>,
@@ -64,7 +64,7 @@ pub struct Neighbour {
     pub address: Ipv4Addr,
     /// State of the link to the neighbour.
     pub link: Option<LinkStatus>,
-    /// Whether the node with this address is a neighbour by any interface; `Some(false)`: no longer.
+    /// Whether the node with this address is a neighbour over any interface; `Some(false)`: no longer.
     pub symmetric: Option<bool>,
     /// Whether the neighbour is to forward messages that the sender floods.
     pub floods: bool,
@@ -100,7 +100,7 @@ pub struct Metrics {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Metric(u16);
 
-/// How willing a node is to be a relay, 0 (never) to 15 (always).
+/// Willingness of a node to be a relay, 0 (never) to 15 (always).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Willingness {
     /// Willingness to forward flooded messages.
@@ -112,7 +112,7 @@ pub struct Willingness {
 /// Neighbours that a node announces, with what a flooded message needs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tc {
-    /// Address of the node that made the message.
+    /// Address of the node that created the message.
     pub originator: Ipv4Addr,
     /// Number of hops that the message may still travel.
     pub hop_limit: u8,
@@ -120,22 +120,22 @@ pub struct Tc {
     pub hop_count: u8,
     /// Counts the flooded messages of the originator.
     pub sequence: u16,
-    /// How long the information is valid.
+    /// Validity time of the information.
     pub validity: TimeCode,
     /// Time between TCs of the node.
     pub interval: Option<TimeCode>,
-    /// Advertised neighbours, shared because all receivers keep the TC.
+    /// Advertised neighbours, shared because all receivers store the TC.
     pub advertised: Arc<Advertised>,
 }
 
-/// The neighbours that a node announces.
+/// The neighbours that a TC announces.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Advertised {
     /// Number of the advertised set, which counts its changes (ANSN).
     pub sequence: u16,
     /// Whether the message lists all neighbours that the node announces.
     pub complete: bool,
-    /// Announced neighbours, each with the cost from the node if it was measured.
+    /// Announced neighbours, each with the cost of the direction to the neighbour, if measured.
     pub links: Vec<(Ipv4Addr, Option<Metric>)>,
 }
 
@@ -160,7 +160,7 @@ impl Packet {
         rfc5444::Packet { sequence: self.sequence, tlvs: Vec::new(), messages }.emit(out);
     }
 
-    /// Bytes that [`emit`](Self::emit) appends.
+    /// Number of bytes that [`emit`](Self::emit) appends.
     pub fn wire_len(&self) -> usize {
         let mut out = Vec::new();
         self.emit(&mut out);
@@ -236,10 +236,10 @@ impl Metric {
     /// The highest metric, a cost of 16,776,960.
     pub const MAX: Self = Self(0xfff);
 
-    /// Least metric that is not below a cost, or the largest.
+    /// Smallest metric that is not below a cost, or the largest metric.
     pub fn at_least(cost: u32) -> Self {
         let fits = |&bits: &u16| Self(bits).value() >= cost;
-        // Ascending, so that a search by halves finds it.
+        // Values ascend, so that a binary search finds the metric.
         let (mut low, mut high) = (0, Self::MAX.0);
         while low < high {
             let middle = u16::midpoint(low, high);
@@ -252,16 +252,16 @@ impl Metric {
         Self(low)
     }
 
-    /// Cost that the 12 bits stand for.
+    /// Cost that the 12 bits encode.
     pub const fn value(self) -> u32 {
         ((257 + (self.0 & 0xff) as u32) << (self.0 >> 8)) - 256
     }
 }
 
 impl Willingness {
-    /// Willingness to be a relay for nobody.
+    /// Willingness of a node that is never a relay.
     pub const NEVER: u8 = 0;
-    /// Willingness to be a relay in every case.
+    /// Willingness of a node that is always a relay.
     pub const ALWAYS: u8 = 15;
 }
 
@@ -272,13 +272,13 @@ impl Default for Willingness {
 }
 
 impl TimeCode {
-    /// The least code of at least this time, or the largest.
+    /// Smallest code for at least this time, or the largest code.
     pub fn at_least(time: Duration) -> Self {
         let code = (0..=u8::MAX).find(|&code| Self(code).time() >= time);
         Self(code.unwrap_or(u8::MAX))
     }
 
-    /// Length of time that the code stands for.
+    /// Duration that the code encodes.
     pub fn time(self) -> Duration {
         let eighths = u128::from(8 + (self.0 & 7)) << (self.0 >> 3);
         let nanos = eighths * 1_000_000_000 / (8 * 1024);
@@ -286,7 +286,8 @@ impl TimeCode {
     }
 }
 
-/// Most addresses in a message: more than a radio has neighbours, and a message of them is shorter than 65,536 bytes.
+/// Largest number of addresses in a message. It exceeds a radio's number of neighbours, and such a message is
+/// shorter than 65,536 bytes.
 pub const MAX_ADDRESSES: usize = 1000;
 
 /// Type of HELLO messages (RFC 6130).
@@ -312,10 +313,10 @@ const SYMMETRIC: u8 = 1;
 const HEARD: u8 = 2;
 const OTHER_NEIGHB: u8 = 4;
 const LINK_METRIC: u8 = 7;
-/// The extension for what those who run a network agree upon (RFC 7181, section 24.5). RFC 7779 has registered none for its
-/// metric.
+/// Type extension for private use by agreement (RFC 7181, section 24.5), because RFC 7779 registers none for
+/// its metric.
 const AGREED: u8 = 0;
-/// Bits for the links and directions to which a metric applies.
+/// Bit of a metric that applies to the link, in the direction to the sender.
 const INCOMING_LINK: u8 = 0x80;
 const OUTGOING_LINK: u8 = 0x40;
 const INCOMING_NEIGHBOUR: u8 = 0x20;

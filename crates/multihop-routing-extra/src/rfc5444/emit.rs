@@ -49,7 +49,7 @@ fn addresses(all: &[Address], out: &mut Vec<u8>) {
         let same = |at: usize| all.iter().all(|each| each.address.octets()[at] == first[at]);
         head = (0..ADDRESS - 1).take_while(|&at| same(at)).count();
         tail = (head + 1..ADDRESS).rev().take_while(|&at| same(at)).count();
-        // A tail of zeros has no bytes, which may outweigh that it is shorter.
+        // A tail of zeros needs no bytes, which may save more than a longer tail.
         let zeros = first.iter().rev().take(tail).take_while(|&&byte| byte == 0).count();
         if zeros > 0 && all.len() * (tail - zeros) < tail {
             tail = zeros;
@@ -155,5 +155,5 @@ fn length(len: usize) -> [u8; 2] {
     u16::try_from(len).expect("at most 65535 bytes").to_be_bytes()
 }
 
-/// Longest value whose length has one byte.
+/// Largest length of a value whose length field has one byte.
 const SHORT: usize = 255;

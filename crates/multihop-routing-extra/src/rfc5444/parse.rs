@@ -25,7 +25,7 @@ pub(super) fn packet(mut r: Reader<'_>) -> Result<Packet, ParseError> {
     Ok(Packet { sequence, tlvs, messages })
 }
 
-/// A message; `None` if its addresses have other lengths.
+/// Parses a message; `None` if its addresses do not have four bytes.
 fn message(r: &mut Reader<'_>) -> Result<Option<Message>, ParseError> {
     let (kind, flags, size) = (r.u8()?, r.u8()?, usize::from(r.u16()?));
     let Some(len) = size.checked_sub(HEADER) else {
@@ -156,7 +156,7 @@ fn address_tlv(r: &mut Reader<'_>, addresses: usize) -> Result<AddressTlv, Parse
     Ok(AddressTlv { kind, extension, first, last, values })
 }
 
-/// Head of a TLV: its type and flags.
+/// First fields of a TLV: type and flags.
 struct Head {
     kind: u8,
     flags: u8,

@@ -15,7 +15,7 @@ fn tlv() -> impl Strategy<Value = Tlv> {
     (any::<u8>(), 0..3_u8, bytes()).prop_map(|(kind, extension, value)| Tlv { kind, extension, value })
 }
 
-/// An attribute of some of so many addresses.
+/// An attribute that covers some of `addresses` addresses.
 fn address_tlv(addresses: u8) -> impl Strategy<Value = AddressTlv> {
     let values = (0..3, vec(any::<u8>(), 1..4), any::<u8>());
     (any::<u8>(), 0..3_u8, 0..addresses, 0..addresses, values).prop_map(
@@ -112,12 +112,13 @@ fn known_bytes() {
         0x08, 0, 7,
         // Type, flags, size, originator, hop limit, hop count, sequence number.
         1, 0xf3, 0, 50, 10, 0, 0, 1, 255, 0, 1, 2,
-        // Attributes: a value, and one without.
+        // The first attribute has a value, the second one has none.
         0, 6, 1, 0x10, 1, 0x64, 8, 0,
-        // Three addresses with a head of three bytes.
+        // The block has three addresses with a common head of three bytes.
         3, 0x80, 3, 10, 0, 0, 2, 3, 4,
         0, 19,
-        // One value for all; one for each of the first two, with an extension; one for the last.
+        // Attributes: one value for all; one value for each of the first two, with a type extension; one
+        // value for the last.
         3, 0x10, 1, 1,
         7, 0xb4, 1, 0, 1, 4, 0xa1, 2, 0xa1, 3,
         8, 0x50, 2, 1, 3,
@@ -130,7 +131,7 @@ fn known_bytes() {
 fn what_other_senders_compress_is_read() {
     let block =
         |bytes: &[u8]| Packet::parse(bytes).map(|mut packet| packet.messages.remove(0).blocks.remove(0));
-    // Head and tail around two bytes, a prefix for each.
+    // The addresses have a common head and tail around two bytes, and a prefix length each.
     let both = [0, 5, 3, 0, 20, 0, 0, 2, 0xc8, 1, 10, 1, 9, 5, 6, 1, 2, 24, 32, 0, 0];
     let found = block(&both);
     let address = |octets: [u8; 4], prefix| Address { address: octets.into(), prefix };
@@ -138,7 +139,7 @@ fn what_other_senders_compress_is_read() {
         found.map(|block| block.addresses),
         Ok(vec![address([10, 5, 6, 9], 24), address([10, 1, 2, 9], 32)])
     );
-    // A tail of zeros, one prefix for all.
+    // The addresses have a tail of zeros and a common prefix length.
     let zeros = [0, 5, 3, 0, 16, 0, 0, 2, 0x30, 2, 10, 1, 10, 2, 16, 0, 0];
     let found = block(&zeros);
     assert_eq!(
@@ -153,10 +154,10 @@ fn errors_name_what_was_found() {
     assert_eq!(Packet::parse(&[0x10]), field("version", 1, "0"));
     assert_eq!(Packet::parse(&[0, 1, 3, 0, 3]), Err(ParseError::Truncated { found: 3, needed: 4 }));
     assert_eq!(Packet::parse(&[0, 1, 3, 0, 9, 0, 0, 0, 0, 0]), field("num-addr", 0, "1 or more"));
-    // One attribute of address 1 of one.
+    // The attribute belongs to address 1, but the block has only one address.
     let bytes = [0, 1, 3, 0, 17, 0, 0, 1, 0, 10, 0, 0, 1, 0, 3, 3, 0x40, 1];
     assert_eq!(Packet::parse(&bytes), field("index-stop", 1, "from index-start to num-addr less one"));
-    // An address of IPv6 is not read, the message after it is.
+    // A message with an IPv6 address is skipped, and the message after it is read.
     let skipped = [0, 1, 0x0f, 0, 5, 9, 2, 3, 0, 6, 0, 0];
     let message = Message { kind: 2, ..Message::default() };
     assert_eq!(Packet::parse(&skipped).map(|packet| packet.messages), Ok(vec![message]));

@@ -1,18 +1,18 @@
-//! Agents on hosts, joined by cables in virtual time.
+//! Tests of agents on hosts connected by cables, in virtual time.
 
 use super::*;
 use crate::babel::wire::{Centis, Hello, Seqno};
 
-/// Hosts, and cables between their interfaces. Host and interface count from zero.
+/// Hosts, and cables between their interfaces. Host and interface numbers start at zero.
 struct Net {
     now: Instant,
     hosts: Vec<Box<dyn HostAgent>>,
     cables: Vec<[(usize, u8); 2]>,
-    /// Datagrams that were refused, by the reason.
+    /// Refused datagrams, by reason.
     refusals: Vec<HostRefusal>,
 }
 
-/// Every interface of a host has this address: they differ by interface only.
+/// Address that every interface of a host has: interfaces differ by number only.
 fn link(host: usize) -> Ipv6Addr {
     Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, u16::try_from(host + 1).expect("few hosts"))
 }
@@ -80,7 +80,7 @@ impl Net {
         }
     }
 
-    /// Next hop, interface and cost of the route to an address.
+    /// Next hop, interface and cost of a host's route to an address.
     fn route(&self, host: usize, to: IpAddr) -> Option<(IpAddr, u8, u32)> {
         let routes = self.hosts[host].routes();
         let route = routes.into_iter().find(|route| route.destination.0 == to)?;
@@ -88,7 +88,7 @@ impl Net {
     }
 }
 
-/// 0 - 1 - 2: host 1 reaches both over addresses that are equal at each interface.
+/// Chain 0 - 1 - 2 in which host 1 reaches both neighbours over interfaces with equal addresses.
 const CHAIN: [[(usize, u8); 2]; 2] = [[(0, 0), (1, 0)], [(1, 1), (2, 1)]];
 
 #[test]
@@ -133,7 +133,7 @@ fn a_cable_that_is_cut_ends_routes_and_networks_are_announced() {
 
 #[test]
 fn equal_addresses_at_two_interfaces_are_two_neighbours() {
-    // Two cables to the same neighbour, whose interfaces have one address.
+    // Two cables lead to the same neighbour, whose interfaces have equal addresses.
     let mut net = Net::new(&[&[], &[]], &[[(0, 0), (1, 0)], [(0, 1), (1, 1)]]);
     net.run(2);
     assert_eq!(net.hosts[0].neighbours().iter().filter(|one| one.cost == Some(96)).count(), 2);
@@ -144,7 +144,7 @@ fn equal_addresses_at_two_interfaces_are_two_neighbours() {
 
 #[test]
 fn hosts_with_a_common_key_prove_themselves_and_others_are_refused() {
-    // While the key changes from 7 to 8, the host in the middle has both.
+    // While the key changes from 7 to 8, the host in the middle has both keys.
     let mut net = Net::new(&[&[7], &[7, 8], &[8]], &CHAIN);
     net.run(6);
     assert_eq!(net.route(0, six(2)), Some((link(1).into(), 0, 192)));

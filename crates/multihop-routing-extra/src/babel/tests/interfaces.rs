@@ -15,7 +15,7 @@ struct Two {
 }
 
 impl Two {
-    /// Neighbour 2 on both interfaces and neighbour 3 on the second one, all links up.
+    /// A node with neighbour 2 on both interfaces and neighbour 3 on the second one; all links are symmetric.
     fn new(config: Config) -> Self {
         let agent = Agent::new(Instant::ZERO, node(OWN), config, Rng::stream(1, "babel", 0));
         let agent = agent.with_interfaces(vec![at(0, OWN), at(1, OWN)], &CHANNELS);

@@ -80,7 +80,7 @@ fn lost_hellos_cost_more_and_their_end_ends_the_routes() {
     }
     bench.news();
     assert_eq!(bench.route(2), Some((2, 256)));
-    // Hellos are due at 16 s and count as lost at 16.5 s and 17.5 s.
+    // Hellos are expected at 16 s and count as lost at 16.5 s and 17.5 s.
     bench.at(16_600);
     assert_eq!((bench.route(2), bench.news()), (Some((2, 341)), vec![]), "256 / 0.75, a small change");
     bench.at(17_600);
@@ -121,7 +121,7 @@ fn round_trips_add_to_the_cost() {
         let (ours, ihus) = greeting(&mut bench);
         let heard = ihus[0].echo.expect("the neighbour's stamp comes back");
         assert_eq!(heard.origin - 3_000_000, heard.receive);
-        // It took 20 ms to the neighbour, which held it until 20 ms before it came back: sent at the end.
+        // All but 76 ms of the time since the stamp's origin passed at the neighbour.
         let origin = ours.timestamp.expect("a stamp");
         let sent = neighbours::clock(bench.now) + 3_000_000;
         let held = sent - (origin + 3_000_000) - 76_000;

@@ -59,7 +59,7 @@ fn retractions_and_lost_neighbours_end_routes() {
     assert_eq!(bench.news(), ["8 lost", "9 lost", "8? #1 hops 127", "9? #1 hops 127"]);
     bench.gets(3, vec![update(8, 1, Some(0))]);
     assert_eq!(bench.route(8), Some((3, 96)));
-    // The neighbour's next Hello is due a minute after the last one, and 15 more must be missing.
+    // The neighbour's next Hello is expected a minute after the last one, and 15 more must be missing.
     bench.at(1_100_000);
     assert_eq!((bench.route(8), bench.agent.links().count()), (None, 0));
 }

@@ -1,4 +1,4 @@
-//! The body of a packet: TLVs, and the state that they share.
+//! Parser of a packet's body: TLVs, and the state that they share.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,7 @@ use super::{
     SEQNO_REQUEST, Seqno, SeqnoRequest, State, TIMESTAMP, Tlv, UNICAST, UPDATE, Update,
 };
 
-/// The TLVs of a body that are of use. One that is shorter than its fields is skipped; one that is longer than the body is
+/// The known TLVs of a body. A TLV that is shorter than its fields is skipped; one that exceeds the body is
 /// an error.
 pub(super) fn body(bytes: &[u8]) -> Result<Vec<Tlv>, ParseError> {
     let mut r = Reader::new(bytes);
@@ -34,12 +34,12 @@ pub(super) fn body(bytes: &[u8]) -> Result<Vec<Tlv>, ParseError> {
 #[derive(Default)]
 struct Parser {
     state: State,
-    /// The latest addresses with flag P, of IPv4 and IPv6.
+    /// The latest addresses with flag P, for IPv4 and IPv6.
     prefixes: [Option<[u8; 16]>; 2],
 }
 
 impl Parser {
-    /// A TLV; `None` if it only changes the state, or is to be ignored.
+    /// Parses a TLV; `None` if it only changes the state, or must be ignored.
     fn tlv(&mut self, kind: u8, mut r: Reader<'_>) -> Result<Option<Tlv>, ParseError> {
         let tlv = match kind {
             ACK_REQUEST => {
@@ -106,7 +106,7 @@ impl Parser {
         Ok(Some(Tlv::Update(Update { prefix, next_hop, interval, seqno, offer, channels })))
     }
 
-    /// The address of an update, whose first bytes may be those of an earlier one.
+    /// The address of an update, whose omitted first bytes come from an earlier address.
     fn address(
         &self,
         r: &mut Reader<'_>,
@@ -186,7 +186,7 @@ fn seqno_request(r: &mut Reader<'_>) -> Result<Option<Tlv>, ParseError> {
 /// Values of the sub-TLVs of a TLV.
 #[derive(Default)]
 struct SubTlvs {
-    /// The times in the timestamp sub-TLV: one of a Hello, two of an IHU.
+    /// The times in the timestamp sub-TLV: one in a Hello, two in an IHU.
     first: Option<u32>,
     second: Option<u32>,
     /// Channels of the diversity sub-TLV.

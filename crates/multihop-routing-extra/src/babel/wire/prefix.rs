@@ -22,7 +22,8 @@ impl Prefix {
         Self { address, len: if address.is_ipv4() { 32 } else { 128 } }
     }
 
-    /// The addresses that agree with this one in the first `len` bits; `None` if an address has fewer bits.
+    /// The prefix of the addresses whose first `len` bits equal those of `address`; `None` if an address has
+    /// fewer bits.
     pub fn new(address: impl Into<IpAddr>, len: u8) -> Option<Self> {
         let address = match address.into() {
             IpAddr::V4(address) => {
@@ -42,7 +43,7 @@ impl Prefix {
         (self.address, self.len)
     }
 
-    /// The address, if it is a single one of IPv4.
+    /// The address of a single IPv4 host; `None` for other prefixes.
     pub const fn as_host(&self) -> Option<Ipv4Addr> {
         match self.address {
             IpAddr::V4(address) if self.len == 32 => Some(address),
@@ -50,13 +51,13 @@ impl Prefix {
         }
     }
 
-    /// Whether another prefix is in this one.
+    /// Whether this prefix contains the prefix `other`.
     pub fn contains(&self, other: Self) -> bool {
         self.len <= other.len && Self::new(other.address, self.len) == Some(*self)
     }
 
-    /// Whether packets can be routed to the prefix: it is not for one host or link, for groups, or reserved (RFC 8966,
-    /// section 3.5.3). The prefix of all addresses is the default route.
+    /// Whether packets can be routed to the whole prefix: it is no single-host, link-local, multicast or
+    /// reserved prefix (RFC 8966, section 3.5.3). The prefix of all addresses is the default route.
     pub fn is_routable(&self) -> bool {
         let special = match self.address {
             IpAddr::V4(address) => {
@@ -80,12 +81,12 @@ impl Prefix {
         if self.is_ipv6() { IPV6 } else { IPV4 }
     }
 
-    /// Number of bytes that hold the bits of the prefix.
+    /// Number of bytes that contain the bits of the prefix.
     pub(super) fn byte_len(&self) -> usize {
         self.len.div_ceil(8).into()
     }
 
-    /// Appends the bytes that hold the bits of the prefix, without the first ones.
+    /// Appends the bytes that contain the bits of the prefix, without the first `omitted` ones.
     pub(super) fn emit_from(&self, omitted: usize, out: &mut Vec<u8>) {
         match self.address {
             IpAddr::V4(address) => out.extend(&address.octets()[omitted..self.byte_len()]),
@@ -93,14 +94,14 @@ impl Prefix {
         }
     }
 
-    /// Number of bytes at the start of this prefix that an earlier address of IPv6 has as well.
+    /// Number of first bytes that this prefix shares with an earlier IPv6 address.
     pub(super) fn shared_with(&self, earlier: Ipv6Addr) -> usize {
         let IpAddr::V6(address) = self.address else { return 0 };
         let (mine, other) = (address.octets(), earlier.octets());
         mine.iter().zip(other).take(self.byte_len()).take_while(|(a, b)| **a == *b).count()
     }
 
-    /// Text for people: an address, or `ADDRESS/BITS`.
+    /// Text for display: an address, or `ADDRESS/BITS`.
     pub(super) fn text(&self) -> String {
         if *self == Self::host(self.address) {
             self.address.to_string()
@@ -110,7 +111,7 @@ impl Prefix {
     }
 }
 
-/// A prefix in as many bytes as it needs; `None` if it is too long or has another encoding than those of IPv4 and IPv6.
+/// Parses a prefix of `len` bits; `None` if it is too long or its encoding is neither IPv4 nor IPv6.
 pub(super) fn prefix(r: &mut Reader<'_>, encoding: u8, len: u8) -> Result<Option<Prefix>, ParseError> {
     let bytes = usize::from(len.div_ceil(8));
     let mut octets = [0; 16];
@@ -128,7 +129,7 @@ pub(super) fn prefix(r: &mut Reader<'_>, encoding: u8, len: u8) -> Result<Option
     }
 }
 
-/// A whole address; `None` for encodings without one.
+/// Parses a whole address; `None` for encodings without one.
 pub(super) fn address(r: &mut Reader<'_>, encoding: u8) -> Result<Option<IpAddr>, ParseError> {
     Ok(match encoding {
         IPV4 => Some(r.address()?.into()),
@@ -143,7 +144,7 @@ pub(super) fn address(r: &mut Reader<'_>, encoding: u8) -> Result<Option<IpAddr>
     })
 }
 
-/// Encoding of an address: that of link-local addresses leaves out their common prefix.
+/// Encoding number of an address; the encoding of link-local addresses omits their common prefix.
 pub(super) fn encoding(address: IpAddr) -> u8 {
     match address {
         IpAddr::V4(_) => IPV4,
@@ -174,7 +175,7 @@ pub(super) fn emit_address(address: IpAddr, out: &mut Vec<u8>) {
     }
 }
 
-/// Encoding of an address that stands for all addresses.
+/// Encoding number that stands for all addresses.
 pub(super) const WILDCARD: u8 = 0;
 pub(super) const IPV4: u8 = 1;
 pub(super) const IPV6: u8 = 2;

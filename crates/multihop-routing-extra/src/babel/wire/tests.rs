@@ -14,7 +14,7 @@ fn emitted(tlvs: Vec<Tlv>) -> Vec<u8> {
     out
 }
 
-/// The TLVs of a packet with this body.
+/// Parses a packet with this body into TLVs.
 #[track_caller]
 fn parsed(body: &[u8]) -> Vec<Tlv> {
     let len = u8::try_from(body.len()).unwrap();
@@ -199,14 +199,15 @@ fn a_packet_of_babeld_is_read() {
         update([10, 0, 9, 4].into(), own),
     ];
     assert_eq!(Packet::parse(&BABELD), Ok(Packet { tlvs: tlvs.clone() }));
-    // This agent compresses prefixes in the same way, and leaves out what babeld adds to the body and behind it.
+    // This agent compresses prefixes like babeld, but writes neither the further TLVs of the body nor a
+    // trailer.
     let body = BABELD.len() - 34 - 14;
     assert_eq!(emitted(tlvs)[4..], BABELD[4..body]);
 }
 
 fn prefix() -> impl Strategy<Value = Prefix> {
     let four = (any::<Ipv4Addr>(), 0_u8..=32).prop_map(|(address, len)| Prefix::new(address, len).unwrap());
-    // Addresses that share their first bytes.
+    // The addresses share their first bytes.
     let low = (any::<u8>(), any::<u16>(), 0_u8..=128).prop_map(|(place, low, len)| {
         let address = Ipv6Addr::from_bits(0xfd00 << 112 | u128::from(low) << (place % 112));
         Prefix::new(address, len).unwrap()

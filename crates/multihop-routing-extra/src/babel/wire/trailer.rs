@@ -1,10 +1,10 @@
-//! TLVs by their type alone: those that authenticate a packet, in its body and in the trailer behind it.
+//! Unparsed TLVs by type: those that authenticate a packet, in its body and in the trailer after it.
 
 use alloc::vec::Vec;
 
 use super::{HEADER, PAD_1};
 
-/// The TLVs of a body or a trailer, not parsed.
+/// The unparsed TLVs of a body or a trailer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::babel) struct Trailer<'a>(&'a [u8]);
 
@@ -23,7 +23,7 @@ impl<'a> Trailer<'a> {
         Some(Self(packet.get(HEADER..)?))
     }
 
-    /// The values of all TLVs of a type, up to the first TLV that is cut off.
+    /// The values of all TLVs of a type, up to the first truncated TLV.
     pub(in crate::babel) fn values(self, kind: u8) -> impl Iterator<Item = &'a [u8]> {
         let mut rest = self.0;
         let next = move || {
@@ -42,7 +42,7 @@ impl<'a> Trailer<'a> {
         core::iter::from_fn(next).filter(move |(found, _)| *found == kind).map(|(_, value)| value)
     }
 
-    /// Appends a TLV to the body of a packet without a trailer. One that does not fit is left out.
+    /// Appends a TLV to the body of a packet without a trailer. A TLV that does not fit is left out.
     pub(in crate::babel) fn append(bytes: &mut Vec<u8>, kind: u8, value: &[u8]) {
         let Ok(len) = u8::try_from(value.len()) else { return };
         let Ok(body) = u16::try_from(bytes.len() + 2 + value.len() - HEADER) else { return };

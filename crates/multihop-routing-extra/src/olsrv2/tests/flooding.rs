@@ -10,7 +10,7 @@ fn chosen() -> Bench {
     b
 }
 
-/// The TCs of others that were sent: originator, sequence number, hop limit and hop count.
+/// The forwarded TCs of other nodes: originator, sequence number, hop limit and hop count.
 fn forwarded(b: &mut Bench) -> Vec<(u8, u16, u8, u8)> {
     let now = b.now.as_nanos() / 1_000_000;
     b.at_ms(now + 1);
@@ -33,18 +33,18 @@ fn a_node_announces_those_that_route_through_it_with_costs_until_they_are_gone()
     let expected =
         Tc { interval: Some(TimeCode::at_least(Duration::from_secs(5))), ..tc(OWN, 0, 1, &[(2, 1_400)]) };
     assert_eq!(tcs, [expected]);
-    // The content is the same: its number stays.
+    // The content is the same, so that its sequence number stays.
     keep(&mut b, 9_000, chosen(OWN, 1_400));
     let numbers =
         |tcs: &[Tc]| -> Vec<_> { tcs.iter().map(|tc| (tc.sequence, tc.advertised.sequence)).collect() };
     assert_eq!(numbers(&b.at_ms(10_000).tcs(OWN)), [(1, 1)]);
-    // Another cost, then another willingness of 2 to go through this node.
+    // First the cost changes, then the willingness of node 2.
     keep(&mut b, 14_000, chosen(OWN, 2_800));
     assert_eq!(numbers(&b.at_ms(15_000).tcs(OWN)), [(2, 2)]);
     keep(&mut b, 19_000, says_cost(OWN, SYM, 2_800, 350));
     let empty = b.at_ms(20_000).tcs(OWN);
     assert_eq!((numbers(&empty), empty[0].advertised.links.len()), (vec![(3, 3)], 0));
-    // The last TC with content expires elsewhere at 30 s; from then on there is nothing to say.
+    // The last non-empty TC expires elsewhere at 30 s; afterwards the node announces nothing.
     assert_eq!(numbers(&b.at_ms(29_999).tcs(OWN)), [(4, 3)]);
     assert_eq!(b.at_ms(60_000).tcs(OWN), []);
 }
@@ -66,7 +66,7 @@ fn a_tc_that_another_neighbour_sent_first_is_not_forwarded() {
     let message = Message::Tc(tc(9, 7, 1, &[(8, 1)]));
     b.gets(3, vec![message.clone()]).gets(2, vec![message]);
     assert_eq!(forwarded(&mut b), []);
-    // One from a node that is not a symmetric neighbour is not recorded as seen.
+    // A TC from a node that is not a symmetric neighbour is not recorded as seen.
     let message = Message::Tc(tc(9, 8, 2, &[(8, 1)]));
     b.gets(4, vec![message.clone()]).gets(2, vec![message]);
     assert_eq!(forwarded(&mut b), [(9, 8, 254, 1)]);
@@ -110,7 +110,7 @@ fn messages_that_wait_share_packets_of_limited_length() {
     let mut b = Bench::with_jitter(Config { metric: LinkMetric::Hops, ..Config::default() });
     b.at_ms(1_600).hello(2, &[relay(OWN)]);
     b.packets.clear();
-    // 130 bytes each.
+    // Each message has 130 bytes.
     let links: Vec<_> = (10..120).map(|n| (n, 1)).collect();
     for originator in 10..30 {
         b.gets(2, vec![Message::Tc(tc(originator, 1, 1, &links))]);

@@ -1,4 +1,5 @@
-//! A node with two interfaces, 10.0.0.1 and 10.0.1.1. Neighbour n has 10.0.0.n, which names it, and 10.0.1.n.
+//! A node with two interfaces, 10.0.0.1 and 10.0.1.1. Neighbour n has the main address 10.0.0.n and the
+//! address 10.0.1.n.
 
 use super::*;
 
@@ -26,7 +27,7 @@ impl Two {
         two
     }
 
-    /// A HELLO of a neighbour's interface, which lists this node's.
+    /// Receives a HELLO from a neighbour's interface that lists this node's interface.
     fn hello(&mut self, interface: u8, from: u8, says: impl Fn(u8) -> Neighbour) {
         let own = Neighbour { address: at(interface, OWN), ..says(OWN) };
         let Message::Hello(hello) = hello(from, &[own]) else { unreachable!("made above") };

@@ -6,7 +6,7 @@ use super::*;
 fn a_link_is_heard_then_symmetric_then_lost() {
     let mut b = Bench::of_hops();
     assert_eq!(b.at_ms(0).states(), []);
-    // 2 does not receive from this node yet.
+    // Node 2 does not receive from this node yet.
     b.at_ms(100).hello(2, &[]);
     assert!(b.neighbours().is_empty());
     assert_eq!(b.at_ms(2_000).states(), [(2, HEARD)]);
@@ -15,11 +15,12 @@ fn a_link_is_heard_then_symmetric_then_lost() {
     assert_eq!(b.neighbours(), [2]);
     assert_eq!(b.routes(), [(2, 2, 1, 1)]);
     assert_eq!(b.at_ms(4_000).states(), [(2, SYM)]);
-    // 2 has lost this node, which still receives from it.
+    // Node 2 has lost this node, which still receives from node 2.
     b.at_ms(4_100).hello(2, &[says(OWN, LOST)]);
     assert!(b.neighbours().is_empty());
     assert_eq!(b.at_ms(6_000).states(), [(2, HEARD)]);
-    // Silence: heard until 10.1 s, lost until 16.1 s, which is the time for which links are announced as lost.
+    // After silence the link is heard until 10.1 s and lost until 16.1 s, because lost links are announced
+    // for 6 s.
     assert_eq!(b.at_ms(10_000).states(), [(2, HEARD)]);
     assert_eq!(b.at_ms(12_000).states(), [(2, LOST)]);
     assert_eq!(b.at_ms(16_000).states(), [(2, LOST)]);
@@ -31,7 +32,7 @@ fn a_link_is_heard_then_symmetric_then_lost() {
 fn a_symmetric_link_ends_when_its_symmetric_time_expires() {
     let mut b = Bench::of_hops();
     b.at_ms(100).hello(2, &[says(OWN, SYM), says(3, SYM)]);
-    // Received, but without this node in the list: symmetric until 6.1 s.
+    // The HELLO does not list this node: the link remains symmetric until 6.1 s.
     b.at_ms(4_100).hello(2, &[says(3, SYM)]);
     b.at_ms(6_099);
     assert_eq!((b.neighbours(), b.routes()), (vec![2], vec![(2, 2, 1, 1), (3, 2, 2, 2)]));
@@ -46,7 +47,7 @@ fn both_ends_measure_what_arrives_and_tell_each_other() {
     b.at_ms(100).hello(2, &[]).rate(2, 6_000_000);
     assert_eq!(b.at_ms(999).agent.links.get(node(2)).expect("heard").metrics, Metrics::default());
     b.at_ms(2_000);
-    // One packet of one at 6 Mb/s: 2^21 / 6000.
+    // One of one packets arrived at 6 Mb/s: the cost is 2^21 / 6000.
     let incoming = Some(cost(350));
     let heard = Neighbour {
         link: Some(HEARD),
@@ -54,13 +55,13 @@ fn both_ends_measure_what_arrives_and_tell_each_other() {
         ..Neighbour::new(node(2))
     };
     assert_eq!(b.declared(), [heard]);
-    // 2 receives with another cost: that is what packets to it cost.
+    // Node 2 receives with another cost, which is the cost of packets to node 2.
     b.at_ms(2_100).hello(2, &[says_cost(OWN, HEARD, 1_400, 350)]);
     assert_eq!(b.routes(), [(2, 2, 1, 1_400)]);
     let metrics = Metrics { incoming, outgoing: Some(cost(1_400)) };
     let symmetric = Neighbour { link: Some(SYM), link_metrics: metrics, metrics, ..Neighbour::new(node(2)) };
     assert_eq!(b.at_ms(4_000).declared(), [symmetric]);
-    // Two packets are lost.
+    // Two packets of node 2 are lost.
     b.sequences[2] += 2;
     b.at_ms(4_100).hello(2, &[says_cost(OWN, SYM, 1_400, 350)]).at_ms(6_000);
     assert_eq!(b.declared()[0].link_metrics.incoming, Some(Metric::at_least(583)), "5 sent, 3 arrived");
@@ -85,7 +86,7 @@ fn two_hop_neighbours_are_those_of_the_last_hello() {
     assert_eq!(b.routes(), [(2, 2, 1, 1), (3, 2, 2, 2), (4, 2, 2, 2)]);
     b.at_ms(2_200).hello(2, &[says(OWN, SYM), says(4, SYM)]);
     assert_eq!(b.routes(), [(2, 2, 1, 1), (4, 2, 2, 2)]);
-    // A neighbour of 2 over another interface of 2.
+    // Node 2 has this neighbour over another interface.
     let elsewhere = Neighbour { symmetric: Some(true), link: None, ..says(7, SYM) };
     b.at_ms(4_200).hello(2, &[says(OWN, SYM), elsewhere]);
     assert_eq!(b.routes(), [(2, 2, 1, 1), (7, 2, 2, 2)]);
@@ -114,7 +115,7 @@ fn a_mac_report_marks_a_link_as_lost() {
     assert_eq!(fails(&mut b), gone(true));
     assert_eq!((b.neighbours(), b.routes(), b.relays()), (vec![], vec![], [vec![], vec![]]));
     assert_eq!(b.at_ms(2_000).states(), [(2, LOST)]);
-    // Lost for 6 s, whatever arrives; afterwards HELLOs decide.
+    // The link is lost for 6 s whatever arrives; afterwards HELLOs decide.
     b.at_ms(6_100).hello(2, &[says(OWN, SYM)]);
     b.at_ms(7_099);
     assert!(b.neighbours().is_empty());
@@ -131,7 +132,7 @@ fn hysteresis_accepts_after_three_hellos_and_rejects_after_two_losses() {
     assert_eq!((b.neighbours(), b.at_ms(2_000).states()), (vec![], vec![]), "pending links are not declared");
     b.at_ms(3_800).hello(2, &[says(OWN, SYM)]);
     assert_eq!(b.neighbours(), [2]);
-    // The HELLOs at 5.8 s and 7.8 s are missing: 0.875, 0.44, 0.22.
+    // Without the HELLOs at 5.8 s and 7.8 s, the quality falls from 0.875 to 0.44 and 0.22.
     b.at_ms(7_799);
     assert_eq!(b.neighbours(), [2]);
     b.at_ms(7_800);

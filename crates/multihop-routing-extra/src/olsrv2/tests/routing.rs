@@ -1,4 +1,4 @@
-//! Tests of TCs, of the routes that follow and of the packets on them.
+//! Tests of TCs, the resulting routes, and packets on these routes.
 
 use super::*;
 
@@ -44,12 +44,12 @@ fn a_newer_tc_replaces_and_an_older_one_is_outdated() {
     assert_eq!(known(&b, 9), Some((2, vec![(6, 1)])), "numbers wrap");
     learns(&mut b, tc(9, 3, 0xfffe, &[(7, 1)]));
     assert_eq!((known(&b, 9), b.agent.counters().outdated), (Some((2, vec![(6, 1)])), 1));
-    // With the same number it lives longer.
+    // A TC with the same sequence number extends the validity.
     b.at_ms(10_100).hello(2, &[says(OWN, SYM)]);
     learns(&mut b, tc(9, 4, 2, &[(6, 1)]));
     b.at_ms(25_099);
     assert!(known(&b, 9).is_some());
-    // The code of 15 s stands for 15.36 s.
+    // The time code for 15 s means 15.36 s.
     b.at_ms(25_460);
     assert_eq!(known(&b, 9), None);
 }
@@ -90,13 +90,13 @@ fn packets_follow_the_routes_and_connections_are_notified() {
     assert_eq!(b.outputs(), [notice(Notice::PathInfo { hops: 2 }), forward(2)]);
     b.packet(Some(3), 5);
     assert_eq!(b.outputs(), [forward(2)]);
-    // A way over three cheaper links.
+    // The path has three cheaper links.
     b.gets(3, vec![Message::Tc(tc(3, 1, 1, &[(6, 1)])), Message::Tc(tc(6, 1, 1, &[(5, 1)]))]);
     assert_eq!(b.outputs(), [notice(Notice::PathInfo { hops: 3 })]);
     b.packet(None, 5);
     assert_eq!(b.outputs(), [forward(3)]);
     assert_eq!(b.agent.route_changes(), Some(RouteChanges { changes: 1, oscillations: 0 }));
-    // Both are gone.
+    // Both neighbours are gone.
     b.at_ms(7_000);
     assert_eq!(b.outputs(), [notice(Notice::RouteLost)]);
     b.packet(None, 5);

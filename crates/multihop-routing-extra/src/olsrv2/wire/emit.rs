@@ -1,4 +1,4 @@
-//! Translates messages of OLSRv2 into messages of RFC 5444.
+//! Encodes messages of OLSRv2 as messages of RFC 5444.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -68,7 +68,7 @@ fn neighbours(part: &[(Option<u8>, Neighbour)]) -> AddressBlock {
     block
 }
 
-/// The values of a neighbour's metrics: equal ones together.
+/// The values of a neighbour's metrics; equal metrics share a value.
 fn metrics(neighbour: &Neighbour) -> Vec<[u8; 2]> {
     let all = [
         (INCOMING_LINK, neighbour.link_metrics.incoming),
@@ -87,7 +87,7 @@ fn metrics(neighbour: &Neighbour) -> Vec<[u8; 2]> {
     values.into_iter().map(|(kinds, metric)| value(kinds, metric)).collect()
 }
 
-/// Encodes a metric: the directions that it applies to in the upper bits, and its 12 bits.
+/// Encodes a metric: the directions to which it applies in the upper bits, and its 12 bits.
 fn value(kinds: u8, metric: Metric) -> [u8; 2] {
     let [high, low] = metric.0.to_be_bytes();
     [kinds | high, low]

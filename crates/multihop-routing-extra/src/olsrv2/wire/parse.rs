@@ -1,4 +1,4 @@
-//! Translates messages of RFC 5444 into messages of OLSRv2.
+//! Decodes messages of RFC 5444 into messages of OLSRv2.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -98,13 +98,14 @@ fn tc(message: &rfc5444::Message) -> Option<Tc> {
     })
 }
 
-/// The value of a message's attribute of one byte. A time may have more: others for some distances, then that for all.
+/// Value of a message attribute with one byte. A time attribute may have several values for different
+/// distances; the last one is the general value.
 fn byte(message: &rfc5444::Message, kind: u8) -> Option<u8> {
     let tlv = message.tlvs.iter().find(|tlv| tlv.kind == kind && tlv.extension == 0)?;
     tlv.value.as_deref()?.last().copied()
 }
 
-/// The value of an address's attribute of one byte.
+/// Value of an address attribute with one byte.
 fn last(block: &AddressBlock, at: usize, kind: u8) -> Option<u8> {
     block.values(at, kind, 0).filter_map(|value| value.first().copied()).last()
 }

@@ -107,13 +107,13 @@ fn a_hello_byte_by_byte() {
     let expected = [
         0x08, 1, 2,
         0, 0x83, 0, 65, 10, 0, 0, 1,
-        // Valid for 6 s, every 2 s, willingness.
+        // Attributes: validity 6 s, interval 2 s, willingness.
         0, 12, 1, 0x10, 1, 0x64, 0, 0x10, 1, 0x58, 7, 0x10, 1, 0x73,
         3, 0x80, 3, 10, 0, 0, 1, 2, 3,
         0, 32,
         2, 0x50, 0, 1, 0,
         3, 0x34, 1, 2, 2, 1, 2,
-        // Incoming: 606 = (257 + 46) * 2; 3052 -> (257 + 125) * 8 = 3056.
+        // Incoming costs: 606 = (257 + 46) * 2; 3052 is rounded up to (257 + 125) * 8 = 3056.
         7, 0x34, 1, 2, 4, 0xa1, 46, 0x83, 125,
         7, 0x50, 1, 2, 0x53, 125,
         8, 0x50, 1, 1, 3,
@@ -153,7 +153,8 @@ fn a_tc_byte_by_byte() {
 
 #[test]
 fn what_is_required_must_be_there() {
-    // HELLOs without originator and without validity, a TC without ANSN, and an unknown type.
+    // The messages are HELLOs without originator and without validity, a TC without ANSN, and an unknown
+    // type.
     let lacking: [&[u8]; 4] = [
         &[0, 0, 0x03, 0, 10, 0, 4, 1, 0x10, 1, 0x64],
         &[0, 0, 0x83, 0, 14, 10, 0, 0, 1, 0, 4, 7, 0x10, 1, 0x77],
@@ -191,7 +192,7 @@ fn times_have_eight_bits() {
 #[test]
 fn the_longest_message_can_be_sent() {
     let at = |n: u16| Ipv4Addr::from_bits(0x0a00_0000 + u32::from(n) * 7919);
-    // No two neighbours have the same attributes, so that none are shared.
+    // All neighbours have different attributes, so that none are shared.
     let most = u16::try_from(MAX_ADDRESSES).unwrap();
     let neighbours = (0..most).map(|n| {
         let metric = |of| Some(Metric((n * 4 + of) % 0x1000));
