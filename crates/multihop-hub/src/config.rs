@@ -17,6 +17,10 @@ pub struct Config {
     pub transport: Transport,
     /// TPA with these parameters takes the place of `transport` if the peer has only TPA.
     pub or_tpa: Option<tpa::Config>,
+    /// Whether connections may have channels of messages, if their transport has any.
+    pub channels: bool,
+    /// Whether datagrams with messages have the DSCP of their channel's priority. Radios then send some before others.
+    pub marks: bool,
     /// Opening, watching and closing of connections, whatever their transport.
     pub lifecycle: lifecycle::Config,
     /// The TTL with which packets leave.
@@ -95,6 +99,8 @@ impl Config {
         Self {
             transport: Transport::tpa(tpa::Config::net()),
             or_tpa: None,
+            channels: false,
+            marks: false,
             lifecycle: lifecycle::Config {
                 syn_wait_max: Some(MAX_SYN_WAIT),
                 syn_retries: Some(4),

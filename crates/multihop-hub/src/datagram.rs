@@ -33,6 +33,8 @@ pub struct Transmit {
     pub to: SocketAddr,
     /// Address from which the datagram must be sent, if it matters.
     pub source: Option<IpAddr>,
+    /// DSCP of the datagram (RFC 2474).
+    pub dscp: u8,
     /// Length of the datagram in the buffer, bytes.
     pub len: usize,
 }

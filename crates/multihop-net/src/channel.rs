@@ -51,7 +51,8 @@ impl Channel {
         poll_fn(|cx| self.poll_send(&mut message, cx)).await
     }
 
-    fn poll_send(&self, message: &mut Option<Vec<u8>>, cx: &Context<'_>) -> Poll<io::Result<u64>> {
+    /// As [`send`](Self::send). The message is taken when the result is ready.
+    pub fn poll_send(&self, message: &mut Option<Vec<u8>>, cx: &Context<'_>) -> Poll<io::Result<u64>> {
         let mut state = self.handle.shared.lock();
         let now = self.handle.shared.now();
         // A failed connection gives its own reason.
@@ -77,7 +78,8 @@ impl Channel {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    fn poll_recv(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Received>>> {
+    /// As [`recv`](Self::recv).
+    pub fn poll_recv(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Received>>> {
         let mut state = self.handle.shared.lock();
         let now = self.handle.shared.now();
         let poll = |channels: &mut dyn multihop_transport::channel::Channels| {

@@ -16,6 +16,11 @@ pub struct Config {
     pub transport: Transport,
     /// TPA with these parameters takes the place of `transport` if the peer has only TPA.
     pub or_tpa: Option<tpa::Config>,
+    /// Whether connections may have [channels](crate::Channel), if their transport has any.
+    pub channels: bool,
+    /// Whether datagrams with messages of a [channel](crate::Channel) have a DSCP by its priority: 0 EF, 1 and 2 AF41, 3 and
+    /// 4 best effort, 5 to 7 CS1. Radios with EDCA then send some before others, at every hop. Linux only.
+    pub marks: bool,
     /// Opening, watching and closing of connections, whatever their transport.
     pub lifecycle: lifecycle::Config,
     /// The TTL with which packets leave.
@@ -96,6 +101,8 @@ impl Config {
         Self {
             transport: hub.transport,
             or_tpa: hub.or_tpa,
+            channels: hub.channels,
+            marks: hub.marks,
             lifecycle: hub.lifecycle,
             initial_ttl: hub.initial_ttl,
             security,
@@ -133,6 +140,8 @@ impl Config {
         multihop_hub::Config {
             transport: self.transport.clone(),
             or_tpa: self.or_tpa.clone(),
+            channels: self.channels,
+            marks: self.marks,
             lifecycle: self.lifecycle,
             initial_ttl: self.initial_ttl,
             security: self.security.for_hub(),

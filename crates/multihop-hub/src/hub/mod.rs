@@ -55,6 +55,10 @@ pub struct Hub {
     /// Transports of the hub, the preferred one first.
     choices: Vec<Transport>,
     transports: Transports,
+    /// Whether connections may have channels of messages.
+    channels: bool,
+    /// Whether datagrams have the DSCP of the priority of their messages.
+    marks: bool,
     lifecycle: lifecycle::Config,
     initial_ttl: u8,
     limits: Limits,
@@ -120,6 +124,8 @@ impl Hub {
             pool: pool(&choices, &config.limits),
             choices,
             transports: config.transports(),
+            channels: config.channels,
+            marks: config.marks,
             lifecycle: config.lifecycle,
             initial_ttl: config.initial_ttl,
             limits: config.limits.clone(),
@@ -375,7 +381,7 @@ impl Hub {
         let named = self.choices.iter().find(|transport| transport.name == protection.transport());
         let transport = named.unwrap_or(&self.choices[0]);
         let [initiator, listener] = transport.config.ends(&mut FlowSetup {
-            channels: false,
+            channels: self.channels,
             port: self.port,
             sink: false,
             pool: Some(self.pool.clone()),

@@ -17,7 +17,7 @@ impl Hub {
         let start = out.len();
         if let Some((to, source, bytes)) = self.replies.pop_front() {
             out.extend_from_slice(&bytes);
-            return Some(Transmit { to, source, len: bytes.len() });
+            return Some(Transmit { to, source, dscp: 0, len: bytes.len() });
         }
         while let Some(&id) = self.ready.front() {
             let Some(connection) = self.connections.get_mut(id) else {
@@ -71,14 +71,17 @@ impl Hub {
     /// Records a datagram that is sent.
     fn record_sent(&mut self, id: Id, on_second: bool, segment: Option<Segment>, bytes: &[u8]) -> Transmit {
         let connection = self.connections.get_mut(id).expect("it has just produced the datagram");
+        let priority =
+            segment.as_ref().filter(|_| self.marks).and_then(|_| connection.end.segment_priority());
+        let dscp = priority.map_or(0, dscp_of_priority);
         connection.on_sent(self.port, segment.as_ref(), bytes);
         if let Some(memory) = segment.and_then(into_memory) {
             connection.end.reuse(memory);
         }
         let len = bytes.len();
         match connection.second.as_ref().filter(|_| on_second) {
-            Some(second) => Transmit { to: second.paths.current(), source: second.source, len },
-            None => Transmit { to: connection.peer(), source: connection.source, len },
+            Some(second) => Transmit { to: second.paths.current(), source: second.source, dscp, len },
+            None => Transmit { to: connection.peer(), source: connection.source, dscp, len },
         }
     }
 
@@ -179,5 +182,16 @@ impl Hub {
         if let Some(at) = connection.deadline.take() {
             self.due.remove(&(at, id));
         }
+    }
+}
+
+/// DSCP of the messages of a channel: EF, AF41, best effort or CS1. Radios with EDCA give these the access categories of
+/// voice, video, best effort and background (RFC 8325), and so do Linux kernels before and after they followed it.
+const fn dscp_of_priority(priority: u8) -> u8 {
+    match priority {
+        0 => 46,
+        1 | 2 => 34,
+        3 | 4 => 0,
+        _ => 8,
     }
 }

@@ -244,6 +244,12 @@ fn send_one(udp: &UdpSocket, way: Way<'_>, bytes: &[u8], each: Option<&u16>) -> 
         }
         _ => {}
     }
+    let (class, wide) = (parcel.dscp << 2, i32::from(parcel.dscp << 2));
+    if parcel.dscp > 0 {
+        // A socket of IPv6 reads the first kind for IPv4 destinations.
+        let is_v4 = parcel.to.ip().to_canonical().is_ipv4();
+        control.push(if is_v4 { ControlMessage::Ipv4Tos(&class) } else { ControlMessage::Ipv6TClass(&wide) });
+    }
     if let Some(each) = each {
         control.push(ControlMessage::UdpGsoSegments(each));
     }

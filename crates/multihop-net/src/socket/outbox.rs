@@ -19,6 +19,8 @@ pub(crate) struct Parcel {
     pub(crate) to: SocketAddr,
     /// Address from which the datagrams must be sent, if it matters.
     pub(crate) source: Option<IpAddr>,
+    /// DSCP of the datagrams.
+    pub(crate) dscp: u8,
     /// Range of the datagrams' bytes in the outbox.
     pub(crate) range: Range<usize>,
     /// Length of each datagram of the parcel, bytes.
@@ -33,11 +35,11 @@ impl Outbox {
 
     /// Records the datagram that has been appended to `bytes`.
     pub(crate) fn push(&mut self, transmit: &Transmit) {
-        let Transmit { to, source, len } = *transmit;
+        let Transmit { to, source, dscp, len } = *transmit;
         let end = self.bytes.len();
         match self.parcels.last_mut() {
             Some(parcel) if parcel.takes(transmit) => parcel.range.end = end,
-            _ => self.parcels.push(Parcel { to, source, range: end - len..end, each: len }),
+            _ => self.parcels.push(Parcel { to, source, dscp, range: end - len..end, each: len }),
         }
     }
 
@@ -58,7 +60,7 @@ impl Parcel {
     }
 
     fn takes(&self, next: &Transmit) -> bool {
-        let same = self.to == next.to && self.source == next.source;
+        let same = self.to == next.to && self.source == next.source && self.dscp == next.dscp;
         let whole = self.range.len().is_multiple_of(self.each.max(1));
         let fits = self.range.len() + next.len <= MAX_BYTES && self.count() < MAX_DATAGRAMS;
         same && whole && next.len <= self.each && fits
@@ -81,7 +83,7 @@ mod tests {
         for &(port, len) in datagrams {
             outbox.bytes.resize(outbox.bytes.len() + len, 0);
             let to = SocketAddr::new([10, 0, 0, 1].into(), port);
-            outbox.push(&Transmit { to, source: None, len });
+            outbox.push(&Transmit { to, source: None, dscp: 0, len });
         }
         outbox.parcels().iter().map(|p| (p.to.port(), p.range.len(), p.count())).collect()
     }
@@ -90,6 +92,18 @@ mod tests {
     fn datagrams_of_one_length_go_together_and_a_shorter_one_ends_the_parcel() {
         assert_eq!(outbox(&[(1, 10), (1, 10), (1, 4), (1, 10)]), [(1, 24, 3), (1, 10, 1)]);
         assert_eq!(outbox(&[(1, 10), (2, 10), (2, 11)]), [(1, 10, 1), (2, 10, 1), (2, 11, 1)]);
+    }
+
+    #[test]
+    fn datagrams_of_one_dscp_go_together() {
+        let mut outbox = Outbox::default();
+        for dscp in [0, 0, 46] {
+            outbox.bytes.resize(outbox.bytes.len() + 10, 0);
+            let to = SocketAddr::new([10, 0, 0, 1].into(), 1);
+            outbox.push(&Transmit { to, source: None, dscp, len: 10 });
+        }
+        let parcels: Vec<_> = outbox.parcels().iter().map(|parcel| (parcel.dscp, parcel.count())).collect();
+        assert_eq!(parcels, [(0, 2), (46, 1)]);
     }
 
     #[test]

@@ -133,6 +133,10 @@ impl Connection for MeshEnd {
         self.handle_timeout(now);
     }
 
+    fn segment_priority(&self) -> Option<u8> {
+        self.segment_priority()
+    }
+
     fn poll_output(&mut self, now: Instant) -> Option<Output> {
         Some(match self.poll_output(now)? {
             crate::mesh::Output::Segment(segment) => Output::Segment(Segment::Mesh(segment)),

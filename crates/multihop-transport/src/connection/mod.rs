@@ -151,6 +151,11 @@ pub trait Connection: Send {
     /// The next segment or event, or `None` once drained.
     fn poll_output(&mut self, now: Instant) -> Option<Output>;
 
+    /// Priority of the channel whose messages the latest segment has; `None` for a segment without messages.
+    fn segment_priority(&self) -> Option<u8> {
+        None
+    }
+
     /// Next instant at which `handle_timeout` has work to do.
     fn poll_timeout(&self) -> Option<Instant> {
         None

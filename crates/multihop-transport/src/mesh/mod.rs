@@ -240,6 +240,7 @@ impl MeshEnd {
 
     /// The next segment or event.
     pub fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        self.send.latest_class = None;
         if let Some(output) = self.out.pop_front() {
             return Some(output);
         }

@@ -19,6 +19,8 @@ pub(super) struct Sender {
     pub(super) queue: SendQueue,
     /// Messages of channels, once there are any.
     pub(super) channels: Option<Box<SendSide>>,
+    /// Class of the latest segment, if it has chunks of channels.
+    pub(super) latest_class: Option<u8>,
     /// Buffer for the next payload, to save an allocation.
     pub(super) memory: Option<Vec<u8>>,
     /// Position in the send queue of the next new segment.
@@ -126,6 +128,7 @@ impl Sender {
             position: queue.end(),
             queue,
             channels: None,
+            latest_class: None,
             memory: None,
             initial,
             base: first,
@@ -379,7 +382,8 @@ impl Sender {
                 Data { payload, ..head }
             }
             Content::Fin => Data { is_fin: true, ..head },
-            Content::Chunks { serial, .. } => {
+            Content::Chunks { serial, class } => {
+                self.latest_class = Some(class);
                 let Some(channels) = &mut self.channels else { return head };
                 let (chunks, payload) = channels.content(now, serial, &mut self.memory);
                 Data { chunks, payload, ..head }

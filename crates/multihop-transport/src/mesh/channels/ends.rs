@@ -80,6 +80,11 @@ impl Channels for MeshEnd {
 }
 
 impl MeshEnd {
+    /// Priority of the channel whose messages the latest segment has; `None` for a segment without messages.
+    pub fn segment_priority(&self) -> Option<u8> {
+        self.send.latest_class.and_then(super::priority)
+    }
+
     /// Bytes of messages that have arrived and were not read, with the cost of each message.
     pub fn kept_messages(&self) -> u64 {
         self.received.as_ref().map_or(0, |received| received.kept())

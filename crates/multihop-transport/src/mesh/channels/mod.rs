@@ -15,7 +15,7 @@ mod receiver;
 mod scheduler;
 
 pub(super) use receiver::ReceiveSide;
-pub(super) use scheduler::{CLASSES, STREAM, SendSide};
+pub(super) use scheduler::{CLASSES, STREAM, SendSide, priority};
 
 /// Rule of channels that the peer has broken, as the text of a reset has it.
 type Violation = &'static str;

@@ -21,6 +21,15 @@ const fn class(priority: u8) -> u8 {
     priority + (priority >= STREAM) as u8
 }
 
+/// The priority of channels of a class; `None` for the class of the stream.
+pub(in super::super) const fn priority(class: u8) -> Option<u8> {
+    match class {
+        STREAM => None,
+        class if class > STREAM => Some(class - 1),
+        class => Some(class),
+    }
+}
+
 /// Messages that one end sends.
 #[derive(Debug)]
 pub(in super::super) struct SendSide {
