@@ -5,18 +5,22 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 
-use multihop_net::Stream;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpStream, UdpSocket};
 
 use super::address::Address;
+use super::gateway_stream::GatewayStream;
 use super::request::{message, read_message};
 use super::rules::Rule;
 use super::splice::Reset;
 use super::targets::resolve;
 
 /// Carries the datagrams of a client until it closes its TCP connection. `socket` is for the client only.
-pub(super) async fn associate(mut near: TcpStream, socket: UdpSocket, far: Stream) -> io::Result<(u64, u64)> {
+pub(super) async fn associate(
+    mut near: TcpStream,
+    socket: UdpSocket,
+    far: GatewayStream,
+) -> io::Result<(u64, u64)> {
     let host = near.peer_addr()?.ip();
     let client = Mutex::new(None);
     let (mut reader, mut writer) = split(far);

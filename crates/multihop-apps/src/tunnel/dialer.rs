@@ -1,5 +1,6 @@
 //! The way of a near end to its targets: through a gateway, or without one.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,8 +12,11 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::address::Address;
+use super::classes::Classes;
+use super::gateway_stream::GatewayStream;
 use super::request::Request;
 use super::targets::connect_any;
+use super::trunk::Trunk;
 use super::{CONNECT, REQUEST, Refusal, within};
 
 /// How the near end reaches targets.
@@ -22,6 +26,10 @@ pub struct Dialer {
     config: Config,
     /// Whether targets may be reached by TCP from here if no gateway answers.
     falls_back: bool,
+    /// Classes of the connections, which share one connection to each gateway; without them each has its own.
+    classes: Option<Classes>,
+    /// Gateways of targets to which there are shared connections.
+    of_targets: Mutex<BTreeMap<(String, SocketAddr), Arc<Gateway>>>,
 }
 
 /// The far ends of a near end.
@@ -41,6 +49,15 @@ pub struct Gateway {
     at: SocketAddr,
     /// The time until which others are tried first.
     silent: Mutex<Option<Instant>>,
+    shared: tokio::sync::Mutex<Shared>,
+}
+
+/// The connection to a gateway that streams of all classes share.
+#[derive(Debug, Default)]
+struct Shared {
+    trunk: Option<Arc<Trunk>>,
+    /// The time until which the gateway is not asked for channels again.
+    refused: Option<Instant>,
 }
 
 /// Why no gateway was reached.
@@ -54,7 +71,7 @@ enum Unreached {
 impl Gateway {
     /// A gateway with this name at this address.
     pub fn new(name: &Address, at: SocketAddr) -> Self {
-        Self { name: name.to_string(), at, silent: Mutex::new(None) }
+        Self { name: name.to_string(), at, silent: Mutex::new(None), shared: tokio::sync::Mutex::default() }
     }
 
     fn is_silent(&self) -> bool {
@@ -62,8 +79,18 @@ impl Gateway {
         silent.is_some_and(|until| Instant::now() < until)
     }
 
-    async fn reach(&self, config: &Config, limit: Duration) -> Result<Stream, Unreached> {
-        let error = match within(limit, Stream::connect_as(&self.name, self.at, config)).await {
+    /// A stream to the gateway, which was sent the request: of this class if the gateway has channels.
+    async fn reach(
+        &self,
+        config: &Config,
+        (request, class): (&Request, Option<u8>),
+        limit: Duration,
+    ) -> Result<GatewayStream, Unreached> {
+        let reached = match class {
+            Some(class) => self.share(config, (request, class), limit).await,
+            None => within(limit, self.connect(config, request)).await,
+        };
+        let error = match reached {
             Ok(stream) => {
                 self.be_silent_until(None);
                 return Ok(stream);
@@ -81,6 +108,64 @@ impl Gateway {
         Err(Unreached::Absent)
     }
 
+    /// A connection of its own with this request.
+    async fn connect(&self, config: &Config, request: &Request) -> io::Result<GatewayStream> {
+        let mut stream = Stream::connect_as(&self.name, self.at, config).await?;
+        stream.write_all(&request.emit()).await?;
+        Ok(GatewayStream::Alone(Box::new(stream)))
+    }
+
+    /// A channel of the shared connection with this request; a connection of its own if there is no channel for it.
+    async fn share(
+        &self,
+        config: &Config,
+        (request, class): (&Request, u8),
+        limit: Duration,
+    ) -> io::Result<GatewayStream> {
+        loop {
+            let trunk = within(limit, self.trunk(config)).await?;
+            let Some((trunk, is_new)) = trunk else { break };
+            match within(limit, ask_in_channel(&trunk, request, class)).await {
+                Ok(Some(stream)) => return Ok(stream),
+                Ok(None) => break,
+                Err(error) => {
+                    self.forget(&trunk).await;
+                    // A gateway that has restarted has reset the connection.
+                    if is_new || error.kind() == io::ErrorKind::TimedOut {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        within(limit, self.connect(config, request)).await
+    }
+
+    /// The shared connection, and whether it is new; `None` if the gateway has no channels.
+    async fn trunk(&self, config: &Config) -> io::Result<Option<(Arc<Trunk>, bool)>> {
+        let mut shared = self.shared.lock().await;
+        if let Some(trunk) = shared.trunk.as_ref().filter(|trunk| !trunk.is_lost()) {
+            return Ok(Some((Arc::clone(trunk), false)));
+        }
+        if shared.refused.is_some_and(|until| Instant::now() < until) {
+            return Ok(None);
+        }
+        shared.trunk = Trunk::over(Stream::connect_as(&self.name, self.at, config).await?).await?;
+        shared.refused = None;
+        if shared.trunk.is_none() {
+            shared.refused = Some(Instant::now() + SILENCE);
+            tracing::warn!(gateway = %self.at, "the gateway has no classes: each connection is separate");
+        }
+        Ok(shared.trunk.clone().map(|trunk| (trunk, true)))
+    }
+
+    /// Opens another shared connection for the next stream.
+    async fn forget(&self, trunk: &Arc<Trunk>) {
+        let mut shared = self.shared.lock().await;
+        if shared.trunk.as_ref().is_some_and(|known| Arc::ptr_eq(known, trunk)) {
+            shared.trunk = None;
+        }
+    }
+
     fn be_silent_until(&self, until: Option<Instant>) {
         *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = until;
     }
@@ -88,18 +173,30 @@ impl Gateway {
 
 impl Dialer {
     /// Dials by TPA to a gateway; with `falls_back`, by unprotected TCP if no gateway answers.
-    pub fn new(gateways: Gateways, config: Config, falls_back: bool) -> Arc<Self> {
-        Arc::new(Self { gateways, config, falls_back })
+    /// With classes, the streams to a gateway share one connection if the transport and the gateway have channels.
+    pub fn new(gateways: Gateways, config: Config, falls_back: bool, classes: Option<Classes>) -> Arc<Self> {
+        let config = Config { channels: config.channels || classes.is_some(), ..config };
+        Arc::new(Self { gateways, config, falls_back, classes, of_targets: Mutex::default() })
+    }
+
+    /// Classes of packets and connections.
+    pub(super) fn classes(&self) -> Option<&Classes> {
+        self.classes.as_ref()
     }
 
     /// A connection to a target, or why there is none.
     pub(super) async fn open(&self, wanted: &Address) -> Result<Far, Refusal> {
+        let request = Request::Tcp(wanted.clone());
+        let what = (&request, self.classes.as_ref().map(|classes| classes.of_port(wanted.port)));
         let reached = match &self.gateways {
-            Gateways::Listed(gateways) => self.reach(gateways).await,
-            Gateways::OfTargets(port) => self.reach(&at_target(wanted, *port).await?).await,
+            Gateways::Listed(gateways) => self.reach(&gateways.iter().collect::<Vec<_>>(), what).await,
+            Gateways::OfTargets(port) => {
+                let gateways = self.at_target(wanted, *port).await?;
+                self.reach(&gateways.iter().map(|gateway| &**gateway).collect::<Vec<_>>(), what).await
+            }
         };
         match reached {
-            Ok(stream) => return self.ask(stream, &Request::Tcp(wanted.clone())).await.map(Far::Tpa),
+            Ok(stream) => return answer(stream).await.map(Far::Gateway),
             Err(Unreached::Absent) if self.falls_back => {}
             Err(_) => return Err(Refusal::Network),
         }
@@ -114,24 +211,30 @@ impl Dialer {
         connect_any(&found).await.map(Far::Tcp).map_err(|error| Refusal::of(&error))
     }
 
-    /// A connection to the gateway, which has granted this request. There is no fallback.
-    pub(super) async fn request(&self, request: &Request) -> Result<Stream, Refusal> {
+    /// A stream to the gateway, which has granted this request: of this class, if there are classes. There is no fallback.
+    pub(super) async fn request(&self, request: &Request, class: u8) -> Result<GatewayStream, Refusal> {
         // Only TCP has a target to which it could go.
         let Gateways::Listed(gateways) = &self.gateways else { return Err(Refusal::Command) };
-        match self.reach(gateways).await {
-            Ok(stream) => self.ask(stream, request).await,
+        let what = (request, self.classes.as_ref().map(|_| class));
+        match self.reach(&gateways.iter().collect::<Vec<_>>(), what).await {
+            Ok(stream) => answer(stream).await,
             Err(_) => Err(Refusal::Network),
         }
     }
 
-    /// A connection to the first gateway that answers. Those that have not answered lately are tried last, and not at
+    /// A stream to the first gateway that answers. Those that have not answered lately are tried last, and not at
     /// all if targets can be reached without them.
-    async fn reach(&self, gateways: &[Gateway]) -> Result<Stream, Unreached> {
-        let (silent, awake): (Vec<_>, Vec<_>) = gateways.iter().partition(|gateway| gateway.is_silent());
+    async fn reach(
+        &self,
+        gateways: &[&Gateway],
+        what: (&Request, Option<u8>),
+    ) -> Result<GatewayStream, Unreached> {
+        let (silent, awake): (Vec<&Gateway>, Vec<_>) =
+            gateways.iter().copied().partition(|gateway| gateway.is_silent());
         let last = if self.falls_back { Vec::new() } else { silent };
         let mut unreached = Unreached::Absent;
         for gateway in awake.into_iter().chain(last) {
-            match gateway.reach(&self.config, self.limit(gateways.len())).await {
+            match gateway.reach(&self.config, what, self.limit(gateways.len())).await {
                 Ok(stream) => return Ok(stream),
                 Err(Unreached::Absent) => {}
                 Err(Unreached::Declined) => unreached = Unreached::Declined,
@@ -140,20 +243,24 @@ impl Dialer {
         Err(unreached)
     }
 
-    /// Sends a request to the gateway and waits for the answer.
-    async fn ask(&self, mut stream: Stream, request: &Request) -> Result<Stream, Refusal> {
-        let answer = within(CONNECT + 2 * REQUEST, async {
-            stream.write_all(&request.emit()).await?;
-            stream.flush().await?;
-            stream.read_u8().await
-        });
-        match answer.await {
-            Ok(number) => Refusal::parse(number).map(|()| stream),
-            Err(error) => {
-                tracing::warn!(gateway = %stream.peer_addr(), "{error}");
-                Err(Refusal::Network)
-            }
+    /// The gateways that are hosts of the target themselves.
+    async fn at_target(&self, wanted: &Address, port: u16) -> Result<Vec<Arc<Gateway>>, Refusal> {
+        let found = within(REQUEST, wanted.look_up()).await.map_err(|_| Refusal::Host)?;
+        let name = Address { host: wanted.host.clone(), port };
+        let mut known = self.of_targets.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= TARGETS {
+            known.clear();
         }
+        let mut gateway = |address: &SocketAddr| {
+            let at = SocketAddr::new(address.ip(), port);
+            let new = || Arc::new(Gateway::new(&name, at));
+            match &self.classes {
+                // The keys of hosts are known by their names.
+                Some(_) => known.entry((name.to_string(), at)).or_insert_with(new).clone(),
+                None => new(),
+            }
+        };
+        Ok(found.iter().map(&mut gateway).collect())
     }
 
     /// The time for one of so many gateways to answer: shorter where there is another way.
@@ -162,11 +269,28 @@ impl Dialer {
     }
 }
 
-/// The gateways that are hosts of the target themselves.
-async fn at_target(wanted: &Address, port: u16) -> Result<Vec<Gateway>, Refusal> {
-    let found = within(REQUEST, wanted.look_up()).await.map_err(|_| Refusal::Host)?;
-    let name = Address { host: wanted.host.clone(), port };
-    Ok(found.iter().map(|address| Gateway::new(&name, SocketAddr::new(address.ip(), port))).collect())
+/// Sends a request in a channel of a shared connection, and waits until the gateway has it; `None` if all channels are
+/// in use.
+async fn ask_in_channel(
+    trunk: &Arc<Trunk>,
+    request: &Request,
+    class: u8,
+) -> io::Result<Option<GatewayStream>> {
+    let Some(mut stream) = trunk.open(class)? else { return Ok(None) };
+    stream.write_all(&request.emit()).await?;
+    stream.confirmed().await?;
+    Ok(Some(GatewayStream::Channel(stream)))
+}
+
+/// Waits for the answer of a gateway to a request.
+async fn answer(mut stream: GatewayStream) -> Result<GatewayStream, Refusal> {
+    match within(CONNECT + 2 * REQUEST, stream.read_u8()).await {
+        Ok(number) => Refusal::parse(number).map(|()| stream),
+        Err(error) => {
+            tracing::warn!("no answer of the gateway: {error}");
+            Err(Refusal::Network)
+        }
+    }
 }
 
 fn is_loopback(ip: IpAddr) -> bool {
@@ -176,7 +300,7 @@ fn is_loopback(ip: IpAddr) -> bool {
 /// The far stream of a connection.
 #[derive(Debug)]
 pub(super) enum Far {
-    Tpa(Stream),
+    Gateway(GatewayStream),
     Tcp(TcpStream),
 }
 
@@ -184,3 +308,5 @@ pub(super) enum Far {
 const OTHER_WAY: Duration = Duration::from_secs(5);
 /// Time for which other gateways are tried before one that has not answered.
 const SILENCE: Duration = Duration::from_secs(60);
+/// Number of gateways of targets whose shared connections are kept.
+const TARGETS: usize = 256;

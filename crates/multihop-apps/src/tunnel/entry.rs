@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::address::Address;
+use super::classes::USUAL;
 use super::datagrams::associate;
 use super::dialer::{Dialer, Far};
 use super::request::Request;
@@ -81,7 +82,7 @@ async fn connect(mut near: TcpStream, target: &Address, dialer: &Dialer) -> io::
 async fn carry_datagrams(mut near: TcpStream, dialer: &Dialer) -> io::Result<(u64, u64)> {
     let socket = UdpSocket::bind((near.local_addr()?.ip(), 0)).await?;
     let local = socket.local_addr()?;
-    let met = dialer.request(&Request::Datagrams).await;
+    let met = dialer.request(&Request::Datagrams, USUAL).await;
     let told = met.as_ref().map(|_| local).map_err(|refusal| *refusal);
     within(REQUEST, words::reply(&mut near, told)).await?;
     match met {
@@ -92,7 +93,7 @@ async fn carry_datagrams(mut near: TcpStream, dialer: &Dialer) -> io::Result<(u6
 
 async fn join(near: TcpStream, far: Far) -> io::Result<(u64, u64)> {
     match far {
-        Far::Tpa(far) => splice(near, far).await,
+        Far::Gateway(far) => splice(near, far).await,
         Far::Tcp(far) => splice(near, far).await,
     }
 }

@@ -1,20 +1,23 @@
-//! Carries TCP over TPA between two hosts, as Indirect-TCP does at a gateway (TPA paper, section 6).
+//! Forwards TCP over `mesh` or TPA between two hosts, as Indirect-TCP does at a gateway (TPA paper, section 6).
 //!
 //! The near end accepts TCP connections, for one target each ([`forward`]), for any ([`socks()`]), or those that the
 //! firewall redirects to it ([`transparent()`]); the far end, the [`gateway()`], connects to the targets. Each TCP
-//! connection has its own TPA connection, so there is no head-of-line blocking, and a close or reset affects no other
-//! connection. UDP datagrams of a SOCKS5 client, and the [`packets()`] of a TUN interface, share one TPA connection
-//! each.
+//! connection has a connection of its own in the tunnel or, with [`Classes`], a channel of a shared connection. In both
+//! cases there is no head-of-line blocking, and a close or reset affects no other connection. UDP datagrams of a SOCKS5
+//! client, and the [`packets()`] of a TUN interface, share one connection each, or one channel for each class.
 
 use std::io;
 use std::time::Duration;
 
 mod address;
+mod channel_stream;
+mod classes;
 mod datagrams;
 mod dialer;
 mod entrance;
 mod entry;
 mod gateway;
+mod gateway_stream;
 mod interface;
 mod packets;
 mod redirected;
@@ -23,8 +26,10 @@ mod rules;
 mod socks;
 mod splice;
 mod targets;
+mod trunk;
 
 pub use address::{Address, Host};
+pub use classes::{ClassRule, Classes};
 pub use dialer::{Dialer, Gateway, Gateways};
 pub use entrance::{Entrance, local};
 pub use entry::{forward, socks, transparent};

@@ -1,30 +1,37 @@
-//! All IP between two hosts: the packets of a TUN interface at each end, on one TPA connection.
+//! All IP between two hosts: the packets of a TUN interface at each end, on one connection.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use multihop_net::PublicKey;
-use tokio::io::{AsyncRead, AsyncWriteExt, split};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, split};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
 use super::Refusal;
+use super::classes::{Classes, USUAL};
 use super::dialer::Dialer;
+use super::gateway_stream::GatewayStream;
 use super::interface::{Interface, MTU, Net};
 use super::request::{Request, message, read_message};
 use super::splice::Reset;
 
 /// Carries the packets of an interface to the gateway, again and again; ends if the gateway does not want any.
 pub async fn packets(interface: Interface, dialer: Arc<Dialer>) -> io::Result<()> {
+    let interface = Arc::new(interface);
     loop {
-        match dialer.request(&Request::Packets).await {
-            Ok(far) => {
-                tracing::info!("the connection for packets is open");
-                let Err(error) = carry(&interface, far).await;
+        match open(&dialer).await {
+            Ok(streams) => {
+                tracing::info!(classes = streams.len(), "the connection for packets is open");
+                let error = match (dialer.classes(), streams.len()) {
+                    (Some(classes), 2..) => carry_classes(&interface, streams, classes).await,
+                    _ => carry(&interface, streams).await,
+                };
                 tracing::warn!("the connection for packets was lost and is being reopened: {error}");
             }
             Err(refusal @ (Refusal::NotAllowed | Refusal::AddressType)) => {
@@ -36,9 +43,24 @@ pub async fn packets(interface: Interface, dialer: Arc<Dialer>) -> io::Result<()
     }
 }
 
-/// Carries packets in both directions until the connection is lost.
-async fn carry(interface: &Interface, far: impl Reset) -> Result<std::convert::Infallible, io::Error> {
-    let (mut reader, mut writer) = split(far);
+/// A stream for the packets of each class, or one for all.
+async fn open(dialer: &Dialer) -> Result<Vec<(u8, GatewayStream)>, Refusal> {
+    let all = dialer.classes().map_or_else(|| [USUAL].into(), Classes::all);
+    let mut streams = Vec::new();
+    for class in all {
+        let stream = dialer.request(&Request::Packets, class).await?;
+        if matches!(stream, GatewayStream::Alone(_)) {
+            return Ok(vec![(class, stream)]);
+        }
+        streams.push((class, stream));
+    }
+    Ok(streams)
+}
+
+/// Carries packets in both directions over one stream until it is lost.
+async fn carry(interface: &Interface, streams: Vec<(u8, GatewayStream)>) -> io::Error {
+    let Some((_, stream)) = streams.into_iter().next() else { return io::ErrorKind::NotConnected.into() };
+    let (reader, mut writer) = split(stream);
     let up = async {
         let mut buffer = vec![0; MTU];
         loop {
@@ -47,16 +69,100 @@ async fn carry(interface: &Interface, far: impl Reset) -> Result<std::convert::I
             writer.write_all(&message(&[&buffer[..length]])).await?;
         }
     };
-    let down = async {
+    let lost: io::Result<Infallible> = tokio::select! {
+        lost = up => lost,
+        lost = deliver(interface, reader) => lost,
+    };
+    let Err(error) = lost;
+    error
+}
+
+/// Carries packets in both directions over a stream for each class until one is lost.
+async fn carry_classes(
+    interface: &Arc<Interface>,
+    streams: Vec<(u8, GatewayStream)>,
+    classes: &Classes,
+) -> io::Error {
+    let (lanes, mut tasks) = (Lanes::new(0), JoinSet::new());
+    for (class, stream) in streams {
+        let (reader, writer) = split(stream);
+        let waiting = lanes.open(class);
+        tasks.spawn(async move { transmit(waiting, writer).await });
+        let interface = Arc::clone(interface);
+        tasks.spawn(async move { deliver(&interface, reader).await.map(|never| match never {}) });
+    }
+    let up = async {
         let mut buffer = vec![0; MTU];
         loop {
-            let packet = read_packet(&mut reader, &mut buffer).await?;
-            interface.send(packet.bytes);
+            let length = interface.receive(&mut buffer).await?;
+            lanes.push(classes.of_packet(&buffer[..length]), &buffer[..length]);
         }
     };
-    tokio::select! {
+    let lost: io::Result<Infallible> = tokio::select! {
         lost = up => lost,
-        lost = down => lost,
+        ended = tasks.join_next() => Err(match ended {
+            Some(Ok(Err(error))) => error,
+            _ => io::ErrorKind::UnexpectedEof.into(),
+        }),
+    };
+    let Err(error) = lost;
+    error
+}
+
+/// Delivers the packets of a stream to this host.
+async fn deliver(interface: &Interface, mut reader: impl AsyncRead + Unpin) -> io::Result<Infallible> {
+    let mut buffer = vec![0; MTU];
+    loop {
+        interface.send(read_packet(&mut reader, &mut buffer).await?.bytes);
+    }
+}
+
+/// Writes packets that wait into a stream.
+async fn transmit(mut waiting: Receiver<Vec<u8>>, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
+    while let Some(packet) = waiting.recv().await {
+        writer.write_all(&message(&[&packet])).await?;
+    }
+    Ok(())
+}
+
+/// Queues of packets for one host, by class.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    /// Number of the connection, which differs from that of every other connection.
+    connection: u64,
+    queues: Mutex<BTreeMap<u8, Sender<Vec<u8>>>>,
+}
+
+impl Lanes {
+    /// No queues yet.
+    pub(super) fn new(connection: u64) -> Self {
+        Self { connection, queues: Mutex::default() }
+    }
+
+    /// Adds the queue of a class.
+    fn open(&self, class: u8) -> Receiver<Vec<u8>> {
+        let (packets, waiting) = channel(QUEUE);
+        self.lock().insert(class, packets);
+        waiting
+    }
+
+    /// Removes the queue of a class; returns whether there are others.
+    fn close(&self, class: u8) -> bool {
+        let mut queues = self.lock();
+        queues.remove(&class);
+        !queues.is_empty()
+    }
+
+    /// Adds a packet to the queue of its class, or else of the next one, or the last. A full queue drops it.
+    fn push(&self, class: u8, packet: &[u8]) {
+        let queues = self.lock();
+        if let Some((_, queue)) = queues.range(class..).next().or_else(|| queues.last_key_value()) {
+            let _ = queue.try_send(packet.to_vec());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u8, Sender<Vec<u8>>>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,17 +170,23 @@ async fn carry(interface: &Interface, far: impl Reset) -> Result<std::convert::I
 #[derive(Debug)]
 pub(super) struct Exchange {
     interface: Interface,
+    classes: Classes,
     routes: Mutex<BTreeMap<IpAddr, Route>>,
 }
 
 /// Where packets for an address go.
 #[derive(Debug)]
 struct Route {
-    /// Number of the connection to which packets go.
-    connection: u64,
     /// Key of the peer that has the address; `None` without keys.
     owner: Option<PublicKey>,
-    packets: Sender<Vec<u8>>,
+    /// Queues of the connection to which packets go.
+    lanes: Arc<Lanes>,
+}
+
+impl Route {
+    fn connection(&self) -> u64 {
+        self.lanes.connection
+    }
 }
 
 /// The task that hands out packets; it ends with this value.
@@ -88,9 +200,9 @@ impl Drop for Dispatcher {
 }
 
 impl Exchange {
-    /// Starts to hand out the packets of the interface.
-    pub(super) fn start(interface: Interface) -> (Arc<Self>, Dispatcher) {
-        let exchange = Arc::new(Self { interface, routes: Mutex::default() });
+    /// Starts to hand out the packets of the interface, by class.
+    pub(super) fn start(interface: Interface, classes: Classes) -> (Arc<Self>, Dispatcher) {
+        let exchange = Arc::new(Self { interface, classes, routes: Mutex::default() });
         let task = tokio::spawn({
             let exchange = Arc::clone(&exchange);
             async move { exchange.dispatch().await }
@@ -116,21 +228,24 @@ impl Exchange {
         if let Some(Packet { to, bytes, .. }) = Packet::parse(packet)
             && let Some(route) = self.lock().get(&to)
         {
-            let _ = route.packets.try_send(bytes.to_vec());
+            route.lanes.push(self.classes.of_packet(bytes), bytes);
         }
     }
 
-    /// Carries the packets of one near end, which gets the addresses from which it sends.
-    pub(super) async fn serve(&self, near: impl Reset, connection: u64) -> io::Result<(u64, u64)> {
+    /// Carries the packets of one near end, or those of one class, to and from the addresses from which it sends.
+    pub(super) async fn serve(
+        &self,
+        near: impl Reset,
+        lanes: &Arc<Lanes>,
+        class: u8,
+    ) -> io::Result<(u64, u64)> {
         let owner = near.peer_key();
-        let (packets, waiting) = channel(QUEUE);
-        let result = self.carry(
-            near,
-            |from| self.claim(from, Route { connection, owner, packets: packets.clone() }),
-            waiting,
-        );
-        let result = result.await;
-        self.lock().retain(|_, route| route.connection != connection);
+        let waiting = lanes.open(class);
+        let claim = |from| self.claim(from, Route { owner, lanes: Arc::clone(lanes) });
+        let result = self.carry(near, claim, waiting).await;
+        if !lanes.close(class) {
+            self.lock().retain(|_, route| route.connection() != lanes.connection);
+        }
         result
     }
 
@@ -138,9 +253,9 @@ impl Exchange {
         &self,
         near: impl Reset,
         claim: impl Fn(IpAddr) -> bool,
-        mut waiting: Receiver<Vec<u8>>,
+        waiting: Receiver<Vec<u8>>,
     ) -> io::Result<(u64, u64)> {
-        let (mut reader, mut writer) = split(near);
+        let (mut reader, writer) = split(near);
         let up = async {
             let mut buffer = vec![0; MTU];
             loop {
@@ -150,15 +265,9 @@ impl Exchange {
                 }
             }
         };
-        let down = async {
-            while let Some(packet) = waiting.recv().await {
-                writer.write_all(&message(&[&packet])).await?;
-            }
-            Ok((0, 0))
-        };
         tokio::select! {
             lost = up => lost,
-            lost = down => lost,
+            ended = transmit(waiting, writer) => ended.map(|()| (0, 0)),
         }
     }
 
@@ -174,11 +283,11 @@ impl Exchange {
 
 fn may_claim(routes: &mut BTreeMap<IpAddr, Route>, net: Net, address: IpAddr, new: Route) -> bool {
     match routes.get(&address) {
-        Some(route) if route.connection == new.connection => return true,
-        Some(route) if route.owner != new.owner || route.connection > new.connection => return false,
+        Some(route) if route.connection() == new.connection() => return true,
+        Some(route) if route.owner != new.owner || route.connection() > new.connection() => return false,
         Some(_) => {}
         None => {
-            let mine = routes.values().filter(|route| route.connection == new.connection).count();
+            let mine = routes.values().filter(|route| route.connection() == new.connection()).count();
             if !net.has_other(address) || mine >= ADDRESSES {
                 return false;
             }
@@ -237,7 +346,7 @@ mod tests {
 
     fn route(connection: u64, owner: Option<u8>) -> Route {
         let owner = owner.map(|n| PublicKey::from_bytes([n; 32]));
-        Route { connection, owner, packets: channel(1).0 }
+        Route { owner, lanes: Arc::new(Lanes::new(connection)) }
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(super) enum Request {
     Datagrams,
     /// IP packets between the TUN interfaces of both ends.
     Packets,
+    /// Channels, each of which serves one request after another.
+    Channels,
 }
 
 impl Request {
@@ -30,6 +32,7 @@ impl Request {
         Ok(match stream.read_u8().await? {
             DATAGRAMS => Ok(Self::Datagrams),
             PACKETS => Ok(Self::Packets),
+            CHANNELS => Ok(Self::Channels),
             kind => Address::read_after(kind, stream).await?.map(Self::Tcp),
         })
     }
@@ -40,6 +43,7 @@ impl Request {
             Self::Tcp(address) => address.emit(&mut out),
             Self::Datagrams => out.push(DATAGRAMS),
             Self::Packets => out.push(PACKETS),
+            Self::Channels => out.push(CHANNELS),
         }
         out
     }
@@ -51,6 +55,7 @@ impl Display for Request {
             Self::Tcp(address) => address.fmt(f),
             Self::Datagrams => f.write_str("UDP"),
             Self::Packets => f.write_str("IP"),
+            Self::Channels => f.write_str("channels"),
         }
     }
 }
@@ -80,3 +85,4 @@ pub(super) fn message(parts: &[&[u8]]) -> Vec<u8> {
 /// Kind of a request for datagrams, in place of the type of a SOCKS5 address.
 const DATAGRAMS: u8 = 0x80;
 const PACKETS: u8 = 0x81;
+const CHANNELS: u8 = 0x82;

@@ -9,6 +9,9 @@ use tokio::net::TcpStream;
 
 /// A stream that can be aborted.
 pub(super) trait Reset: AsyncRead + AsyncWrite + Unpin {
+    /// Whether the stream is a connection that may have channels.
+    const HAS_CHANNELS: bool = false;
+
     fn reset(self);
 
     /// The key of the other end, if it has proved one.
@@ -27,6 +30,8 @@ impl Reset for TcpStream {
 }
 
 impl Reset for Stream {
+    const HAS_CHANNELS: bool = true;
+
     fn reset(self) {
         self.abort();
     }

@@ -4,7 +4,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use multihop_apps::tunnel::{Address, Dialer, Gateway, Gateways, forward, gateway, socks, transparent};
+use multihop_apps::tunnel::{
+    Address, Classes, Dialer, Gateway, Gateways, forward, gateway, socks, transparent,
+};
 use multihop_net::{Config, Listener, Security, Stream};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -12,14 +14,14 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::run;
 
-const LOCAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+pub(crate) const LOCAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A gateway with these rules; its address.
 async fn far_end(rules: &[&str]) -> SocketAddr {
     let listener = Listener::bind(LOCAL, Config::new(Security::Plain)).await.unwrap();
     let addr = listener.local_addr();
     let rules = rules.iter().map(|rule| rule.parse().unwrap()).collect();
-    tokio::spawn(async move { gateway(&listener, rules, None).await });
+    tokio::spawn(async move { gateway(&listener, rules, None, Classes::default()).await });
     addr
 }
 
@@ -30,7 +32,7 @@ fn listed(gateways: &[SocketAddr]) -> Gateways {
 }
 
 fn dialer(gateway: SocketAddr) -> std::sync::Arc<Dialer> {
-    Dialer::new(listed(&[gateway]), Config::new(Security::Plain), false)
+    Dialer::new(listed(&[gateway]), Config::new(Security::Plain), false, None)
 }
 
 /// A connection through the tunnel, and its other end at the target.
@@ -53,7 +55,7 @@ async fn proxy(rules: &[&str]) -> SocketAddr {
 }
 
 /// A SOCKS5 request with these bytes after the version; returns the connection and the reply code.
-async fn ask(proxy: SocketAddr, request: &[u8]) -> (TcpStream, u8) {
+pub(crate) async fn ask(proxy: SocketAddr, request: &[u8]) -> (TcpStream, u8) {
     let mut stream = TcpStream::connect(proxy).await.unwrap();
     stream.write_all(&[5, 2, 2, 0]).await.unwrap();
     let mut method = [0; 2];
@@ -66,7 +68,7 @@ async fn ask(proxy: SocketAddr, request: &[u8]) -> (TcpStream, u8) {
     (stream, reply[1])
 }
 
-fn v4(addr: SocketAddr) -> Vec<u8> {
+pub(crate) fn v4(addr: SocketAddr) -> Vec<u8> {
     [&[1, 0, 1, 127, 0, 0, 1][..], &addr.port().to_be_bytes()].concat()
 }
 
@@ -326,7 +328,7 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
             tokio::spawn(forward(
                 near,
                 Address::from_addr(wanted),
-                Dialer::new(listed(&[gateway]), config, falls_back),
+                Dialer::new(listed(&[gateway]), config, falls_back, None),
             ));
             let mut stream = TcpStream::connect(entry).await.unwrap();
             stream.write_all(b"x").await.unwrap();
@@ -359,7 +361,7 @@ fn another_gateway_takes_over_from_one_that_does_not_answer() {
         let near = TcpListener::bind(LOCAL).await.unwrap();
         let entry = near.local_addr().unwrap();
         let wanted = Address::from_addr(target.local_addr().unwrap());
-        tokio::spawn(forward(near, wanted, Dialer::new(listed(&gateways), config, false)));
+        tokio::spawn(forward(near, wanted, Dialer::new(listed(&gateways), config, false, None)));
         let mut stream = TcpStream::connect(entry).await.unwrap();
         stream.write_all(b"x").await.unwrap();
         assert_eq!(target.accept().await.unwrap().0.read_u8().await.unwrap(), b'x');
@@ -374,7 +376,7 @@ fn targets_can_be_their_own_gateways() {
         let near = TcpListener::bind(LOCAL).await.unwrap();
         let entry = near.local_addr().unwrap();
         let wanted = Address::from_addr(target.local_addr().unwrap());
-        let dialer = Dialer::new(gateways, Config::new(Security::Plain), false);
+        let dialer = Dialer::new(gateways, Config::new(Security::Plain), false, None);
         tokio::spawn(forward(near, wanted, dialer));
         let mut stream = TcpStream::connect(entry).await.unwrap();
         stream.write_all(b"x").await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use multihop_apps::files::SymbolicLinks;
 use multihop_apps::spread::GROUP;
-use multihop_apps::tunnel::{self, Address, Entrance, Host, Net, Rule};
+use multihop_apps::tunnel::{self, Address, ClassRule, Entrance, Host, Net, Rule};
 use multihop_net::PublicKey;
 
 use crate::args::EXIT_CODES;
@@ -268,6 +268,15 @@ pub(crate) struct TunnelArgs {
     /// option, with addresses of one network. Linux, as root.
     #[arg(long, value_name = "ADDRESS/BITS", groups = ["entrances", "permits"])]
     pub(crate) tun: Option<Net>,
+    /// Give flows a class from 0, sent first, to 7: 22=0, 8000-8999=6, ef=1 or *=5. FLOWS is a port of TCP or UDP, a range, a
+    /// DSCP of packets of --tun, or *. The first match counts; other flows have class 4. All flows then share one
+    /// connection. Needs the transport mesh; with --tun, each end sets the classes of what it sends.
+    #[arg(long = "class", value_name = "FLOWS=CLASS")]
+    pub(crate) classes: Vec<ClassRule>,
+    /// Send packets with the DSCP of their class, so that radios with EDCA or WMM send some before others at every hop:
+    /// class 0 as voice, 1 and 2 as video, 5 to 7 as background. Each end marks what it sends.
+    #[arg(long)]
+    pub(crate) dscp: bool,
     /// Connect to targets by TCP, unprotected, if no gateway answers.
     #[arg(long)]
     pub(crate) fallback_tcp: bool,

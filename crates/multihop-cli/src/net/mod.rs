@@ -27,7 +27,7 @@ use std::time::Duration;
 use anyhow::Context;
 use multihop_apps::reachable_at;
 use multihop_apps::tunnel::Address;
-use multihop_net::{Listener, Token};
+use multihop_net::{Config, Listener, Token};
 use multihop_scenario::Extensions;
 #[cfg(not(target_os = "linux"))]
 use multihop_scenario::Source;
@@ -114,8 +114,9 @@ async fn listen(
     args: &NetArgs,
     usual: settings::Usual<'_>,
     extensions: &Extensions,
+    adjust: impl FnOnce(&mut Config),
 ) -> Result<(Listener, Option<Token>), CommandError> {
-    let (listener, token) = open(address, args, usual, extensions).await?;
+    let (listener, token) = open(address, args, usual, extensions, adjust).await?;
     announce(&listener, token.as_ref(), print)?;
     Ok((listener, token))
 }
@@ -130,8 +131,10 @@ async fn open(
     args: &NetArgs,
     usual: settings::Usual<'_>,
     extensions: &Extensions,
+    adjust: impl FnOnce(&mut Config),
 ) -> Result<(Listener, Option<Token>), CommandError> {
-    let (config, token) = settings::listening(args, usual, extensions)?;
+    let (mut config, token) = settings::listening(args, usual, extensions)?;
+    adjust(&mut config);
     let at = first(address).await.with_context(|| format!("cannot listen on {address}"))?;
     let listener = Listener::bind(at, config).await.with_context(|| format!("cannot listen on {at}"))?;
     Ok((listener, token))

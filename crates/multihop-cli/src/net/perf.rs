@@ -31,7 +31,7 @@ pub(crate) fn perf(
             let needs = Needs { internet: true, read: folders_of_keys(&args.net), ..Needs::default() };
             let confinement = Confinement::new(args.sandbox, needs)?;
             run(Kind::Service, &confinement, verbosity, &args.net.log, async {
-                let (listener, token) = listen(address, &args.net, &[], extensions).await?;
+                let (listener, token) = listen(address, &args.net, &[], extensions, |_| ()).await?;
                 confinement.enter()?;
                 if !verbosity.quiet {
                     let perf = |host: &str, secret: &str| format!("multihop perf {host} {secret}");

@@ -63,7 +63,8 @@ pub(crate) fn recv(
             let stream = stream.inspect_err(|error| failed(&args.transfer, "", error))?;
             return one(args, verbosity, stream).await;
         }
-        let (listener, token) = open(&args.listen, &args.net, &args.transfer.usual(), extensions).await?;
+        let (listener, token) =
+            open(&args.listen, &args.net, &args.transfer.usual(), extensions, |_| ()).await?;
         confinement.enter()?;
         let at = (listener.local_addr(), FILES);
         let send = |host: &str, secret: &str| format!("multihop send PATH... {host} {secret}");

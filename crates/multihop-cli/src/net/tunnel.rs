@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use multihop_apps::tunnel::{self, Dialer, Gateway, Gateways, Interface};
+use multihop_apps::tunnel::{self, Classes, Dialer, Gateway, Gateways, Interface};
+use multihop_net::{Config, TransportName, mesh};
 use multihop_sandbox::{Needs, Right};
-use multihop_scenario::Extensions;
+use multihop_scenario::{Extensions, transport_name};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -33,18 +34,20 @@ pub(crate) fn tunnel(
     let needs = Needs { rights, read: folders_of_keys(&args.net), ..needs() };
     let confinement = Confinement::new(args.sandbox, needs)?;
     run(Kind::Service, &confinement, verbosity, &args.net.log, async {
-        let (listener, token) = listen(address, &args.net, &usual(), extensions).await?;
+        let adjust = |config: &mut Config| (config.channels, config.marks) = (true, args.dscp);
+        let (listener, token) = listen(address, &args.net, &usual(), extensions, adjust).await?;
         let at = (listener.local_addr(), TUNNEL);
         let near = |host: &str, secret: &str| near_end(args, host, secret);
         // Before there is an interface, whose address cannot be the gateway's.
         let commands = commands(at, &args.net, token.as_ref(), near);
         let interface = interface(args, verbosity, "this gateway")?;
+        let classes = Classes::new(args.classes.clone());
         confinement.enter()?;
         if !verbosity.quiet {
             advise(commands, print)?;
         }
         let served = async {
-            let served = tunnel::gateway(&listener, args.allow.clone(), interface).await;
+            let served = tunnel::gateway(&listener, args.allow.clone(), interface, classes).await;
             Ok(served.context("cannot accept connections any more")?)
         };
         signals::serving(&listener, &args.net, &usual(), extensions, served).await
@@ -52,7 +55,9 @@ pub(crate) fn tunnel(
 }
 
 fn near(args: &TunnelArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
-    let config = settings::connecting(&args.net, &usual(), extensions)?;
+    let mut config = settings::connecting(&args.net, &usual(), extensions)?;
+    config.marks = args.dscp;
+    check_classes(args, &config)?;
     let rights = if args.fallback_tcp { vec![Right::Marks] } else { Vec::new() };
     let needs = Needs { rights, write: written_keys(args), ..needs() };
     let confinement = Confinement::new(args.sandbox, needs)?;
@@ -62,9 +67,22 @@ fn near(args: &TunnelArgs, verbosity: Verbosity, extensions: &Extensions) -> Res
             note(format_args!("--fallback-tcp: connections are unprotected if {via} does not answer"));
         }
         tunnel::raise_limit_of_descriptors();
-        let dialer = Dialer::new(gateways, config, args.fallback_tcp);
+        let classes = (!args.classes.is_empty()).then(|| Classes::new(args.classes.clone()));
+        let dialer = Dialer::new(gateways, config, args.fallback_tcp, classes);
         Ok(enter(args, verbosity, dialer, &via, &confinement).await?)
     })
+}
+
+/// Refuses classes over a transport without channels.
+fn check_classes(args: &TunnelArgs, config: &Config) -> Result<(), CommandError> {
+    let name = config.transport.name;
+    if args.classes.is_empty() || TransportName::new(mesh::NAME) == Some(name) {
+        return Ok(());
+    }
+    Err(CommandError::Usage(format!(
+        "--class: found the transport {name}, allowed: {}",
+        transport_name::MESH
+    )))
 }
 
 /// Rights that both ends of a tunnel need.

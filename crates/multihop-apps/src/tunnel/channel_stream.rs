@@ -1,0 +1,200 @@
+//! A stream of bytes in a channel of a shared connection.
+//!
+//! Channels last as long as their connection, and serve one stream after another. A message has a kind, then data.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use multihop_net::{Channel, Content, PublicKey};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::oneshot;
+
+use super::splice::Reset;
+
+/// One end of a stream in a channel.
+#[derive(Debug)]
+pub(super) struct ChannelStream {
+    /// State of the stream; `None` after it went back.
+    state: Option<Use>,
+    home: Option<oneshot::Sender<Use>>,
+    peer: Option<PublicKey>,
+}
+
+/// Use of a channel by one stream.
+#[derive(Debug)]
+pub(super) struct Use {
+    channel: Channel,
+    /// Data that has arrived and was not read, from this index on.
+    unread: (Vec<u8>, usize),
+    has_sent_end: bool,
+    has_received_end: bool,
+    /// Last message of the peer: `CLOSE` or `RESET`.
+    peer_left: Option<u8>,
+    /// Whether the first data of the peer is confirmed by an empty message.
+    confirms: bool,
+}
+
+impl Use {
+    /// Ends the use at both ends; returns the channel for the next one.
+    pub(super) async fn finish(mut self) -> io::Result<Channel> {
+        let is_clean = self.has_sent_end && self.has_received_end;
+        self.channel.send(vec![if is_clean { CLOSE } else { RESET }]).await?;
+        while self.peer_left.is_none() {
+            std::future::poll_fn(|cx| self.poll_message(cx)).await?;
+        }
+        Ok(self.channel)
+    }
+
+    /// The next message: its kind, and data.
+    fn poll_message(&mut self, cx: &Context<'_>) -> Poll<io::Result<Vec<u8>>> {
+        let received = ready!(self.channel.poll_recv(cx))?;
+        let Some(received) = received else {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        };
+        let Content::Whole(payload) = received.content else { return Poll::Ready(Err(invalid())) };
+        let mut bytes = Vec::new();
+        payload.emit(&mut bytes);
+        match bytes.first() {
+            Some(&DATA) if !self.has_received_end => {}
+            Some(&END) if bytes.len() == 1 => self.has_received_end = true,
+            Some(&kind @ (CLOSE | RESET)) if bytes.len() == 1 => self.peer_left = Some(kind),
+            _ => return Poll::Ready(Err(invalid())),
+        }
+        if self.confirms && bytes.len() > 1 {
+            self.confirms = false;
+            // The channel is empty so far, and takes the message.
+            let _ = self.channel.poll_send(&mut Some(vec![DATA]), cx);
+        }
+        Poll::Ready(Ok(bytes))
+    }
+
+    /// Fails if the peer has left.
+    fn check(&self) -> io::Result<()> {
+        if self.peer_left.is_some() { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(()) }
+    }
+}
+
+impl ChannelStream {
+    /// A stream in a channel that no other stream uses. The receiver gets the channel when the stream has ended. The
+    /// end that `confirms` answers the first data of the peer with a message without data.
+    pub(super) fn new(
+        channel: Channel,
+        peer: Option<PublicKey>,
+        confirms: bool,
+    ) -> (Self, oneshot::Receiver<Use>) {
+        let (home, returned) = oneshot::channel();
+        let state = Use {
+            channel,
+            unread: (Vec::new(), 0),
+            has_sent_end: false,
+            has_received_end: false,
+            peer_left: None,
+            confirms,
+        };
+        (Self { state: Some(state), home: Some(home), peer }, returned)
+    }
+
+    /// Waits for the first message of the peer, which has no data.
+    pub(super) async fn confirmed(&mut self) -> io::Result<()> {
+        let state = self.state();
+        let message = std::future::poll_fn(|cx| state.poll_message(cx)).await?;
+        state.unread = (message, 1);
+        state.check()
+    }
+
+    /// Waits until data of the peer has arrived.
+    pub(super) async fn readable(&mut self) -> io::Result<()> {
+        let state = self.state();
+        while state.unread.1 == state.unread.0.len() {
+            state.check()?;
+            state.unread = (std::future::poll_fn(|cx| state.poll_message(cx)).await?, 1);
+        }
+        Ok(())
+    }
+
+    fn state(&mut self) -> &mut Use {
+        self.state.as_mut().expect("the state leaves when the stream is dropped")
+    }
+}
+
+impl Drop for ChannelStream {
+    fn drop(&mut self) {
+        if let (Some(state), Some(home)) = (self.state.take(), self.home.take()) {
+            // Nobody waits for the channel once the connection has ended.
+            let _ = home.send(state);
+        }
+    }
+}
+
+impl AsyncRead for ChannelStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let state = self.get_mut().state();
+        loop {
+            let (data, from) = &mut state.unread;
+            if *from < data.len() {
+                let taken = buf.remaining().min(data.len() - *from);
+                buf.put_slice(&data[*from..*from + taken]);
+                *from += taken;
+                return Poll::Ready(Ok(()));
+            }
+            if state.has_received_end {
+                return Poll::Ready(Ok(()));
+            }
+            state.check()?;
+            state.unread = (ready!(state.poll_message(cx))?, 1);
+        }
+    }
+}
+
+impl AsyncWrite for ChannelStream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        let state = self.get_mut().state();
+        // After the end of its data, the peer reports with the next message that it has left.
+        if state.has_received_end && state.peer_left.is_none() && state.poll_message(cx)?.is_ready() {}
+        state.check()?;
+        let taken = data.len().min(LONGEST);
+        let mut message = Some([&[DATA], &data[..taken]].concat());
+        ready!(state.channel.poll_send(&mut message, cx))?;
+        Poll::Ready(Ok(taken))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let state = self.get_mut().state();
+        if !state.has_sent_end && state.peer_left.is_none() {
+            ready!(state.channel.poll_send(&mut Some(vec![END]), cx))?;
+            state.has_sent_end = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Reset for ChannelStream {
+    fn reset(mut self) {
+        // Without its end, the stream ends with a reset.
+        self.state().has_sent_end = false;
+    }
+
+    fn peer_key(&self) -> Option<PublicKey> {
+        self.peer
+    }
+}
+
+fn invalid() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "received a message that breaks the rules of the tunnel")
+}
+
+/// Longest data of a message, bytes: a quarter of the usual credit of a channel.
+const LONGEST: usize = 16 * 1024;
+/// Data of the stream.
+const DATA: u8 = 0;
+/// No data follows.
+const END: u8 = 1;
+/// Both directions have ended, and the channel is free.
+const CLOSE: u8 = 2;
+/// The stream was aborted, and the channel is free.
+const RESET: u8 = 3;
