@@ -104,6 +104,19 @@ impl Category {
     /// All categories in ascending order of urgency.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 
+    /// Category of packets with this DSCP (RFC 8325, sections 4.2 and 4.3).
+    pub const fn of_dscp(dscp: u8) -> Self {
+        match dscp {
+            // LE (RFC 8622) and CS1.
+            1 | 8 => Self::Background,
+            // CS3, AF3x, CS4, AF4x, CS5.
+            24 | 26 | 28 | 30 | 32 | 34 | 36 | 38 | 40 => Self::Video,
+            // VA, EF, CS6, CS7.
+            44 | 46 | 48 | 56 => Self::Voice,
+            _ => Self::BestEffort,
+        }
+    }
+
     /// Name of the kind in scenarios and results.
     pub const fn name(self) -> &'static str {
         match self {

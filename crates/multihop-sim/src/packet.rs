@@ -149,6 +149,15 @@ impl Packet {
         matches!(self.body, Body::Routing { .. })
     }
 
+    /// DSCP of a packet of a real program; `None` for simulated packets.
+    pub(crate) fn dscp(&self) -> Option<u8> {
+        match &self.body {
+            Body::Real(packet) => Some(packet.dscp()),
+            Body::Ethernet(frame) => frame.dscp(),
+            _ => None,
+        }
+    }
+
     /// Whether the packet overtakes data in the interface queue.
     pub(crate) fn is_urgent(&self) -> bool {
         matches!(self.body, Body::Routing { urgent: true, .. })

@@ -53,6 +53,12 @@ impl EthernetFrame {
         u16::from_be_bytes([self.0[12], self.0[13]])
     }
 
+    /// DSCP of the IP packet in the frame; `None` for frames of other protocols.
+    pub(crate) fn dscp(&self) -> Option<u8> {
+        let is_ip = matches!(self.ethertype(), multihop_wire::ipv4::ETHERTYPE | super::v6::ETHERTYPE);
+        super::dscp(self.payload()).filter(|_| is_ip)
+    }
+
     /// Bytes after the Ethernet header.
     pub(crate) fn payload(&self) -> &[u8] {
         &self.0[HEADER..]

@@ -75,6 +75,11 @@ impl RealPacket {
         }
     }
 
+    /// DSCP of the packet.
+    pub(crate) fn dscp(&self) -> u8 {
+        dscp(&self.bytes).unwrap_or(0)
+    }
+
     /// Whether the packet must not leave its first link.
     pub(crate) fn is_for_neighbours(&self) -> bool {
         match self.destination() {
@@ -139,6 +144,16 @@ impl RealPacket {
         }
         let fragments = v4::fragments(&self.bytes, mtu)?.into_iter();
         Some(fragments.map(|bytes| Self { version: Version::V4, bytes: bytes.into() }).collect())
+    }
+}
+
+/// DSCP of an IP packet; `None` if the bytes are not one.
+fn dscp(packet: &[u8]) -> Option<u8> {
+    let &[first, second, ..] = packet else { return None };
+    match first >> 4 {
+        4 => Some(second >> 2),
+        6 => Some((first & 0xf) << 2 | second >> 6),
+        _ => None,
     }
 }
 

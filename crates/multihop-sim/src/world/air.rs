@@ -35,8 +35,8 @@ pub(super) struct Air {
     pub(super) errors: ChannelError,
     /// Properties of the first bits of frames, by rate.
     first_bits: Vec<FirstBits>,
-    /// Access category of each flow; empty without EDCA.
-    categories: Vec<Category>,
+    /// Access category of each flow; `None` without EDCA.
+    categories: Option<Vec<Category>>,
     /// Ratio of powers at which a reception survives (threshold model).
     capture: f64,
     pub(super) flights: Flights,
@@ -186,12 +186,13 @@ impl Air {
 
     /// The access category of a packet.
     fn category(&self, packet: &Packet, urgent: bool) -> Category {
-        if self.categories.is_empty() {
-            Category::BestEffort
-        } else if urgent {
-            Category::Voice
-        } else {
-            packet.flow().and_then(|flow| self.categories.get(flow.index()).copied()).unwrap_or_default()
+        let Some(categories) = &self.categories else { return Category::BestEffort };
+        if urgent {
+            return Category::Voice;
+        }
+        match packet.dscp() {
+            Some(dscp) => Category::of_dscp(dscp),
+            None => packet.flow().and_then(|flow| categories.get(flow.index()).copied()).unwrap_or_default(),
         }
     }
 
@@ -542,10 +543,9 @@ impl Air {
     }
 }
 
-/// The access category of each flow; empty without EDCA.
-fn categories(scenario: &Scenario, mac: &MacParams) -> Vec<Category> {
-    let categories = scenario.flows.iter().map(|flow| flow.category);
-    mac.edca.as_ref().map_or_else(Vec::new, |_| categories.collect())
+/// Access category of each flow; `None` without EDCA.
+fn categories(scenario: &Scenario, mac: &MacParams) -> Option<Vec<Category>> {
+    mac.edca.as_ref().map(|_| scenario.flows.iter().map(|flow| flow.category).collect())
 }
 
 /// Processes the last bit of an aggregate at a station. Sets the bits of `intact` for the MPDUs received without

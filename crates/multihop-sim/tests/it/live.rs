@@ -95,6 +95,37 @@ fn a_packet_crosses_the_chain_unchanged_but_for_its_ttl() {
     }
 }
 
+/// With EDCA the radios put packets of programs into the access category of their DSCP.
+#[test]
+fn an_urgent_packet_overtakes_others_only_with_edca() {
+    let marked = |dscp: u8, length| {
+        let mut packet = packet(NodeId(0), NodeId(2).addr(), 64, length);
+        packet[1] = dscp << 2;
+        set_checksum(&mut packet);
+        packet
+    };
+    let place = |edca: bool, usual: u8, urgent: u8| {
+        let mac = format!("mac = {{ flavour = \"standard\", arp = \"oracle\", edca = {edca} }}");
+        let scenario = network(&chain(2, &mac));
+        let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
+        live.advance(ENTRY);
+        for _ in 0..20 {
+            live.enter(NodeId(0), FIRST, &marked(usual, 1000)).unwrap();
+        }
+        live.enter(NodeId(0), FIRST, &marked(urgent, 100)).unwrap();
+        live.advance(at(50_000));
+        let exits = exits(&mut live);
+        assert_eq!(exits.len(), 21);
+        exits.iter().position(|exit| exit.bytes.len() == 100)
+    };
+    assert_eq!(place(false, 0, 46), Some(20), "one queue");
+    assert_eq!(place(true, 0, 0), Some(20), "one category");
+    for (usual, urgent) in [(0, 46), (8, 0), (0, 34), (34, 48)] {
+        let place = place(true, usual, urgent).unwrap();
+        assert!(place <= 4, "DSCP {urgent} behind {usual}: {place}");
+    }
+}
+
 #[test]
 fn one_hop_takes_as_long_as_the_exchange_of_its_frames() {
     let text = chain(1, "mac = { arp = \"oracle\", link_delay = 0 }");
