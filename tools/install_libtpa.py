@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Install libtpa: the libraries, tpa.h, the file for pkg-config and the manual page.
+"""Install libtpa: the libraries, tpa.h, multihop.h, the file for pkg-config and the manual page.
 
 python3 tools/install_libtpa.py PREFIX [--built DIRECTORY]
 
@@ -53,6 +53,7 @@ def files(built: Path, prefix: Path) -> dict[Path, Path]:
         prefix / "lib" / SONAME: built / "libtpa.so",
         prefix / "lib" / "libtpa.a": built / "libtpa.a",
         prefix / "include" / "tpa.h": CRATE / "include" / "tpa.h",
+        prefix / "include" / "multihop.h": CRATE / "include" / "multihop.h",
         prefix / "share" / "man" / "man3" / "tpa.3": CRATE / "man" / "tpa.3",
     }
 

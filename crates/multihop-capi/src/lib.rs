@@ -18,14 +18,16 @@
 //! [`tpa_poll_fd`] returns. Options select keys and the parameters of TPA ([`tpa_setsockopt`]). Errors are in `errno`,
 //! as with the calls of the system.
 //!
-//! The library offers no datagrams and no other transport than TPA. After `fork` only the parent can use it. Rust
-//! programs use `multihop-net` instead.
+//! These calls offer no datagrams and no other transport than TPA. Messages over `mesh` have calls of their own, which are
+//! declared in `include/multihop.h`. After `fork` only the parent can use the library. Rust programs use `multihop-net`
+//! instead.
 //!
-//! All `unsafe` code is in this file and in `memory.rs`: they check what C passes. The rest of the crate is safe.
+//! All `unsafe` code is in this file, `messages/calls.rs` and `memory.rs`: they check what C passes. The rest of the crate is safe.
 #![expect(unsafe_code, reason = "C passes pointers and lengths")]
 
 mod error;
 mod memory;
+mod messages;
 mod options;
 mod socket;
 mod sockopt;

@@ -1,6 +1,6 @@
 //! Copies between the memory of C and that of Rust. No reference to C's memory outlives a call.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 use std::io;
 use std::net::SocketAddr;
 use std::ptr;
@@ -73,6 +73,67 @@ pub(crate) unsafe fn read_address(from: *const sockaddr, length: socklen_t) -> i
         _ => return Err(bad(libc::EAFNOSUPPORT)),
     };
     address.as_socket().filter(|_| complete).ok_or_else(|| bad(libc::EINVAL))
+}
+
+/// A copy of a message.
+///
+/// # Safety
+/// `from` is null or points to `length` readable bytes.
+pub(crate) unsafe fn read_message(from: *const c_void, length: usize) -> io::Result<Vec<u8>> {
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    if from.is_null() {
+        return Err(bad(libc::EFAULT));
+    }
+    // SAFETY: `from` is not null, and the caller guarantees `length` readable bytes there, which are copied before this
+    // function returns.
+    Ok(unsafe { std::slice::from_raw_parts(from.cast::<u8>(), length) }.to_vec())
+}
+
+/// Copies a message into the program's buffer.
+///
+/// # Safety
+/// `to` points to at least as many writable bytes.
+pub(crate) unsafe fn write_message(bytes: &[u8], to: *mut c_void) {
+    // SAFETY: the caller guarantees the room; `bytes` is Rust's memory, so the two do not overlap.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len()) };
+}
+
+/// A copy of a text; `None` if the pointer is null.
+///
+/// # Safety
+/// `from` is null or points to a text with a zero byte at its end.
+pub(crate) unsafe fn read_text(from: *const c_char) -> io::Result<Option<String>> {
+    if from.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: `from` is not null, and the caller guarantees the zero byte; the text is copied before this function returns.
+    let text = unsafe { CStr::from_ptr(from) };
+    text.to_str().map(|text| Some(text.to_owned())).map_err(|_| bad(libc::EINVAL))
+}
+
+/// A copy of a structure.
+///
+/// # Safety
+/// `from` is null or points to a valid `T`, aligned or not.
+pub(crate) unsafe fn read_structure<T: Copy>(from: *const T) -> io::Result<T> {
+    if from.is_null() {
+        return Err(bad(libc::EFAULT));
+    }
+    // SAFETY: `from` is not null, and the caller guarantees a valid value there.
+    Ok(unsafe { from.read_unaligned() })
+}
+
+/// Stores a structure, unless the pointer is null.
+///
+/// # Safety
+/// `to` is null or points to room for a `T`, aligned or not.
+pub(crate) unsafe fn write_structure<T: Copy>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: `to` is not null, and the caller guarantees the room.
+        unsafe { to.write_unaligned(value) };
+    }
 }
 
 /// The bytes of a `sockaddr_in` or `sockaddr_in6`.

@@ -49,9 +49,14 @@ fn place(number: i32) -> Option<usize> {
 /// All sockets; `None` in a child of the process that owns them. There the thread that runs the protocol does not
 /// exist, and a lock that another thread held at the fork is never released.
 fn lock() -> Option<MutexGuard<'static, Vec<Option<Arc<Socket>>>>> {
+    is_owner().then(|| SOCKETS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Whether this process owns the sockets, and not a parent of it.
+pub(crate) fn is_owner() -> bool {
     let own = std::process::id();
     let owner = OWNER
         .compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed)
         .map_or_else(|owner| owner, |_| own);
-    (owner == own).then(|| SOCKETS.lock().unwrap_or_else(PoisonError::into_inner))
+    owner == own
 }

@@ -68,6 +68,25 @@ fn calls_behave_like_those_of_sockets() {
 }
 
 #[test]
+fn messages_arrive_with_their_options_gaps_and_errors() {
+    check("messages.c");
+}
+
+#[test]
+fn an_operator_sends_a_command_to_a_vehicle() {
+    let Some(prefix) = installed() else { return };
+    let program = compile(prefix.path(), &example("messages.c"), "");
+    let token = multihop_net::Token::generate().unwrap().to_string();
+    let mut vehicle = start(prefix.path(), &program).arg(&token).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(vehicle.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let port = lines.next().unwrap().strip_prefix("port ").unwrap().to_owned();
+    let operator = start(prefix.path(), &program).args([&token, &port]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&operator.stdout), "arm ok\n");
+    assert!(operator.status.success() && vehicle.wait().unwrap().success());
+    assert_eq!(lines.next().unwrap(), "command of 3 bytes");
+}
+
+#[test]
 fn signals_interrupt_calls_like_those_of_sockets() {
     check("signals.c");
 }
