@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use multihop_net::{ChannelOptions, Config, Content, Transport, mesh};
+use multihop_net::{ChannelOptions, Config, Content, Listener, Stream, Transport, mesh};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::loopback::{pair, pattern, plain};
@@ -129,4 +129,77 @@ fn a_connection_without_channels_says_so() {
         caller.abort();
         assert!(answerer.accept_channel().await.is_err(), "the connection was reset");
     });
+}
+
+/// A relay in front of an address, and the DSCP of the datagrams that it has passed on to there.
+#[cfg(target_os = "linux")]
+fn noting_relay(to: std::net::SocketAddr) -> (std::net::SocketAddr, Arc<std::sync::Mutex<Vec<u8>>>) {
+    use std::io::IoSliceMut;
+    use std::os::fd::AsRawFd;
+
+    use nix::sys::socket::{
+        ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, send, sendto, setsockopt, sockopt,
+    };
+
+    let front = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let back = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    back.connect(to).unwrap();
+    setsockopt(&front, sockopt::IpRecvTos, &true).unwrap();
+    let (at, noted) = (front.local_addr().unwrap(), Arc::new(std::sync::Mutex::new(Vec::new())));
+    let marks = Arc::clone(&noted);
+    std::thread::spawn(move || {
+        let answers = back.try_clone().unwrap();
+        let mut caller = None;
+        loop {
+            let (mut buffer, mut control) = (vec![0; 65_536], nix::cmsg_space!(u8));
+            let mut parts = [IoSliceMut::new(&mut buffer)];
+            let Ok(message) =
+                recvmsg::<SockaddrIn>(front.as_raw_fd(), &mut parts, Some(&mut control), MsgFlags::empty())
+            else {
+                return;
+            };
+            let (length, from) = (message.bytes, message.address.unwrap());
+            for about in message.cmsgs().unwrap() {
+                if let ControlMessageOwned::Ipv4Tos(tos) = about {
+                    marks.lock().unwrap().push(tos >> 2);
+                }
+            }
+            if caller.replace(from).is_none() {
+                let (front, answers) = (front.try_clone().unwrap(), answers.try_clone().unwrap());
+                std::thread::spawn(move || {
+                    let mut buffer = vec![0; 65_536];
+                    while let Ok(length) = answers.recv(&mut buffer) {
+                        let _ = sendto(front.as_raw_fd(), &buffer[..length], &from, MsgFlags::empty());
+                    }
+                });
+            }
+            let _ = send(back.as_raw_fd(), &buffer[..length], MsgFlags::empty());
+        }
+    });
+    (at, noted)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn datagrams_have_the_dscp_of_their_priority_if_the_configuration_says_so() {
+    for (marks, expected) in [(false, [0, 0, 0]), (true, [46, 34, 8])] {
+        run(async {
+            let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), with_channels()).await.unwrap();
+            let (relay, noted) = noting_relay(listener.local_addr());
+            let config = Config { marks, ..with_channels() };
+            let (caller, answerer) = tokio::join!(Stream::connect(relay, &config), listener.accept());
+            let (caller, answerer) = (caller.unwrap(), answerer.unwrap());
+            for (priority, expected) in [0, 2, 7].into_iter().zip(expected) {
+                let options = ChannelOptions { priority, ..ChannelOptions::default() };
+                let channel = caller.open_channel(options).unwrap();
+                noted.lock().unwrap().clear();
+                channel.send(b"x".to_vec()).await.unwrap();
+                let other = answerer.accept_channel().await.unwrap().unwrap();
+                assert_eq!(whole(other.recv().await.unwrap().unwrap().content), b"x");
+                let found = noted.lock().unwrap().clone();
+                assert!(found.contains(&expected), "priority {priority}: {found:?}");
+                assert!(marks || found.iter().all(|&dscp| dscp == 0), "{found:?}");
+            }
+        });
+    }
 }
