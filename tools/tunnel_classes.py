@@ -53,6 +53,7 @@ def main() -> int:
     parser.add_argument("--edca", action="store_true", help="radios with access categories")
     parser.add_argument("--without-classes", action="store_true", help="a connection for each flow")
     parser.add_argument("--dscp", action="store_true", help="packets with the DSCP of their class")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of both ends")
     parser.add_argument("--role", choices=["near", "sink"], help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -70,9 +71,9 @@ def emulate(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         own = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:], "--folder", scratch, "--role"]
-        marks = ["--dscp"] if options.dscp else []
+        both = arguments(options)
         programs: list[list[object]] = [
-            [options.multihop, "tunnel", "--listen", "0.0.0.0", "--allow", "*:*", "--token", TOKEN, *marks],
+            [options.multihop, "tunnel", "--listen", "0.0.0.0", "--allow", "*:*", *both],
             ["/usr/sbin/sshd", "-D", "-e", "-f", str(sshd_config(folder))],
             ["/usr/sbin/mosquitto", "-c", str(mosquitto_config(folder))],
             [*own, "sink"],
@@ -87,6 +88,12 @@ def emulate(options: argparse.Namespace) -> int:
         )
         words = [str(options.multihop), "emulate", str(scenario), "--", *own, "near"]
         return subprocess.run(words, check=False).returncode
+
+
+def arguments(options: argparse.Namespace) -> list[str]:
+    """Arguments of both ends of the tunnel."""
+    keys = [word for pair in options.set for word in ("--set", pair)]
+    return ["--token", TOKEN, *(["--transport", "mesh"] if keys else []), *keys] + ["--dscp"] * options.dscp
 
 
 def quoted(words: list[object]) -> str:
@@ -135,10 +142,9 @@ def sink(options: argparse.Namespace) -> int:
 def near(options: argparse.Namespace) -> int:
     """Measure alone, then beside the bulk copy."""
     classes = [] if options.without_classes else ["--class", f"{SSH}=0", "--class", f"{MQTT}=1"]
-    marks = ["--dscp"] if options.dscp else []
     ports = [("--forward", f"{LOCAL + port}:127.0.0.1:{port}") for port in (SSH, MQTT, SINK)]
     tunnel = [options.multihop, "tunnel", f"node{options.hops}", *(word for pair in ports for word in pair)]
-    with running([*tunnel, "--token", TOKEN, *classes, *marks]) as program:
+    with running([*tunnel, *classes, *arguments(options)]) as program:
         time.sleep(3)
         assert program.poll() is None, "the near end has ended"
         session, mqtt = Session(options.folder), Mqtt()

@@ -80,6 +80,8 @@ def session(side: str, endpoints: list[str]) -> Any:
     values = {
         "mode": "peer",
         "scouting/multicast/enabled": False,
+        # Both peers are processes of one host, and would pass large payloads by memory.
+        "transport/shared_memory/enabled": False,
         "transport/unicast/max_links": len(endpoints),
         "listen/endpoints": [],
         f"{side}/endpoints": endpoints,
@@ -107,7 +109,10 @@ def far(options: argparse.Namespace) -> int:
         nonlocal bulk
         bulk += len(sample.payload)
 
-    pong = peer.declare_publisher("pong", priority=zenoh.Priority.REAL_TIME, express=True)
+    block = zenoh.CongestionControl.BLOCK
+    pong = peer.declare_publisher(
+        "pong", priority=zenoh.Priority.REAL_TIME, congestion_control=block, express=True
+    )
     subscribers = [
         peer.declare_subscriber("bulk", count),
         peer.declare_subscriber(
@@ -145,11 +150,11 @@ def measure(options: argparse.Namespace, targets: list[str]) -> int:
     peer = session("connect", targets)
     pongs: queue.Queue[bytes] = queue.Queue()
     listening = peer.declare_subscriber("pong", lambda sample: pongs.put(sample.payload.to_bytes()))
-    ping = peer.declare_publisher("ping", priority=zenoh.Priority.REAL_TIME, express=True)
-    background = zenoh.Priority.BACKGROUND
-    bulk = peer.declare_publisher(
-        "bulk", priority=background, congestion_control=zenoh.CongestionControl.BLOCK
+    block = zenoh.CongestionControl.BLOCK
+    ping = peer.declare_publisher(
+        "ping", priority=zenoh.Priority.REAL_TIME, congestion_control=block, express=True
     )
+    bulk = peer.declare_publisher("bulk", priority=zenoh.Priority.BACKGROUND, congestion_control=block)
     time.sleep(5)
 
     def exchange() -> tuple[float, int]:
@@ -168,9 +173,8 @@ def measure(options: argparse.Namespace, targets: list[str]) -> int:
     alone = exchanges()
 
     def fill() -> None:
-        block = bytes(100_000)
         while True:
-            bulk.put(block)
+            bulk.put(bytes(100_000))
 
     threading.Thread(target=fill, daemon=True).start()
     time.sleep(FILL)
