@@ -169,7 +169,7 @@ def near(options: argparse.Namespace) -> int:
 
 
 def fill(stop: threading.Event) -> None:
-    """Send without end."""
+    """Send as bulk data as much as the tunnel takes."""
     block = os.urandom(65536)
     with socket.create_connection(("127.0.0.1", LOCAL + SINK)) as stream:
         stream.settimeout(1)
@@ -212,7 +212,7 @@ class Session:
     """An ssh session in a terminal, whose remote terminal echoes."""
 
     def __init__(self, folder: Path) -> None:
-        """Log in."""
+        """Log in with the key of the measurement."""
         self.terminal, own = pty.openpty()
         words = ["ssh", "-tt", "-p", str(LOCAL + SSH), "-i", str(folder / "user"), "-F", "none"]
         words += ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-q", "127.0.0.1"]
@@ -237,7 +237,7 @@ class Mqtt:
     """A client of MQTT 3.1.1 that gets its own messages."""
 
     def __init__(self) -> None:
-        """Connect and subscribe."""
+        """Connect through the tunnel and subscribe to one topic."""
         self.stream = socket.create_connection(("127.0.0.1", LOCAL + MQTT))
         self.stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.send(0x10, self.text("MQTT") + b"\x04\x02\x00\x00" + self.text("near"))

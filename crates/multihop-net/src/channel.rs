@@ -51,7 +51,7 @@ impl Channel {
         poll_fn(|cx| self.poll_send(&mut message, cx)).await
     }
 
-    /// As [`send`](Self::send). The message is taken when the result is ready.
+    /// Queues a message as [`send`](Self::send) does, and wakes the task when the channel has room. The message is taken when the result is ready.
     pub fn poll_send(&self, message: &mut Option<Vec<u8>>, cx: &Context<'_>) -> Poll<io::Result<u64>> {
         let mut state = self.handle.shared.lock();
         let now = self.handle.shared.now();
@@ -78,7 +78,7 @@ impl Channel {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As [`recv`](Self::recv).
+    /// Takes the next message as [`recv`](Self::recv) does, and wakes the task when there is one.
     pub fn poll_recv(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Received>>> {
         let mut state = self.handle.shared.lock();
         let now = self.handle.shared.now();

@@ -192,7 +192,7 @@ fn invalid() -> io::Error {
 const LONGEST: usize = 16 * 1024;
 /// Data of the stream.
 const DATA: u8 = 0;
-/// No data follows.
+/// End of the data of this direction.
 const END: u8 = 1;
 /// Both directions have ended, and the channel is free.
 const CLOSE: u8 = 2;

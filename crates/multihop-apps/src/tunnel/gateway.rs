@@ -53,7 +53,7 @@ pub async fn gateway(
     Ok(())
 }
 
-/// What happened to a request.
+/// Outcome of a request.
 enum Served<S> {
     /// The stream has ended: its request, and the bytes in both directions.
     Ended(Request, u64, u64),

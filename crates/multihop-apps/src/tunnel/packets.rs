@@ -134,7 +134,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// No queues yet.
+    /// Creates the queues of a connection, which get their classes later.
     pub(super) fn new(connection: u64) -> Self {
         Self { connection, queues: Mutex::default() }
     }

@@ -13,7 +13,7 @@ use super::Piece;
 use crate::error::{bad, report};
 use crate::memory;
 
-/// `struct multihop_security`.
+/// Layout of `struct multihop_security`: how an end proves who it is.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RawSecurity {
@@ -28,7 +28,7 @@ pub struct RawSecurity {
     silent: c_int,
 }
 
-/// `struct multihop_channel`.
+/// Layout of `struct multihop_channel`: the options of a channel.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RawChannel {
@@ -38,7 +38,7 @@ pub struct RawChannel {
     name: [u8; 36],
 }
 
-/// `struct multihop_message`.
+/// Layout of `struct multihop_message`: what one call has received.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RawMessage {
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn multihop_connect(
     )
 }
 
-/// Opens a listener.
+/// Listens at an IP address, and returns the number of the listener.
 ///
 /// # Safety
 /// `address` is null or a text with a zero at its end. `security` is null or points to a structure of the header.
@@ -110,7 +110,7 @@ pub extern "C" fn multihop_accept(listener: c_int, timeout_ms: c_int) -> c_int {
     answer(super::accept(listener, timeout_ms))
 }
 
-/// Opens a channel.
+/// Opens a channel with these options for both directions, and returns its number.
 ///
 /// # Safety
 /// `options` is null or points to a structure of the header.
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn multihop_accept_channel(
     }))
 }
 
-/// Queues a message.
+/// Queues a copy of a message, and waits while the channel is full.
 ///
 /// # Safety
 /// `data` is null, or points to `length` readable bytes.
