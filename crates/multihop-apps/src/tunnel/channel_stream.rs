@@ -151,7 +151,9 @@ impl AsyncWrite for ChannelStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let state = self.get_mut().state();
         // After the end of its data, the peer reports with the next message that it has left.
-        if state.has_received_end && state.peer_left.is_none() && state.poll_message(cx)?.is_ready() {}
+        if state.has_received_end && state.peer_left.is_none() {
+            let _ = state.poll_message(cx)?;
+        }
         state.check()?;
         let taken = data.len().min(LONGEST);
         let mut message = Some([&[DATA], &data[..taken]].concat());

@@ -49,6 +49,7 @@ async fn through(proxy: SocketAddr, target: &TcpListener) -> (TcpStream, TcpStre
 /// A relay of datagrams to a gateway, which counts the sources: one for each connection.
 async fn counting(gateway: SocketAddr) -> (SocketAddr, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
     use std::collections::BTreeMap;
+    use std::collections::btree_map::Entry;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     let front = Arc::new(tokio::net::UdpSocket::bind(LOCAL).await.unwrap());
@@ -60,7 +61,7 @@ async fn counting(gateway: SocketAddr) -> (SocketAddr, std::sync::Arc<std::sync:
         let mut buffer = vec![0; 65_536];
         loop {
             let Ok((length, from)) = front.recv_from(&mut buffer).await else { continue };
-            if !backs.contains_key(&from) {
+            if let Entry::Vacant(place) = backs.entry(from) {
                 let back = Arc::new(tokio::net::UdpSocket::bind(LOCAL).await.unwrap());
                 back.connect(gateway).await.unwrap();
                 counted.fetch_add(1, Ordering::Relaxed);
@@ -71,7 +72,7 @@ async fn counting(gateway: SocketAddr) -> (SocketAddr, std::sync::Arc<std::sync:
                         let _ = front.send_to(&buffer[..length], from).await;
                     }
                 });
-                backs.insert(from, back);
+                place.insert(back);
             }
             let _ = backs[&from].send(&buffer[..length]).await;
         }

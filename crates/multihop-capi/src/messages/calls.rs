@@ -16,7 +16,7 @@ use crate::memory;
 /// Layout of `struct multihop_security`: how an end proves who it is.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RawSecurity {
+pub(crate) struct RawSecurity {
     token: *const c_char,
     identity: *const c_char,
     peer: *const c_char,
@@ -31,7 +31,7 @@ pub struct RawSecurity {
 /// Layout of `struct multihop_channel`: the options of a channel.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RawChannel {
+pub(crate) struct RawChannel {
     priority: u32,
     ordered: u32,
     deadline_ms: u32,
@@ -41,7 +41,7 @@ pub struct RawChannel {
 /// Layout of `struct multihop_message`: what one call has received.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RawMessage {
+pub(crate) struct RawMessage {
     number: u64,
     missed: u64,
     offset: u64,
@@ -69,7 +69,7 @@ fn answer(result: io::Result<c_int>) -> c_int {
 /// # Safety
 /// `address` is null or a text with a zero at its end. `security` is null or points to a structure of the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn multihop_connect(
+pub(crate) unsafe extern "C" fn multihop_connect(
     address: *const c_char,
     port: u16,
     security: *const RawSecurity,
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn multihop_connect(
 /// # Safety
 /// `address` is null or a text with a zero at its end. `security` is null or points to a structure of the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn multihop_listen(
+pub(crate) unsafe extern "C" fn multihop_listen(
     address: *const c_char,
     port: u16,
     security: *const RawSecurity,
@@ -100,13 +100,13 @@ pub unsafe extern "C" fn multihop_listen(
 
 /// Port at which a listener accepts connections.
 #[unsafe(no_mangle)]
-pub extern "C" fn multihop_port(listener: c_int) -> c_int {
+pub(crate) extern "C" fn multihop_port(listener: c_int) -> c_int {
     answer(super::port(listener))
 }
 
 /// Waits for the next connection.
 #[unsafe(no_mangle)]
-pub extern "C" fn multihop_accept(listener: c_int, timeout_ms: c_int) -> c_int {
+pub(crate) extern "C" fn multihop_accept(listener: c_int, timeout_ms: c_int) -> c_int {
     answer(super::accept(listener, timeout_ms))
 }
 
@@ -115,7 +115,10 @@ pub extern "C" fn multihop_accept(listener: c_int, timeout_ms: c_int) -> c_int {
 /// # Safety
 /// `options` is null or points to a structure of the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn multihop_open_channel(connection: c_int, options: *const RawChannel) -> c_int {
+pub(crate) unsafe extern "C" fn multihop_open_channel(
+    connection: c_int,
+    options: *const RawChannel,
+) -> c_int {
     // SAFETY: the contract of this function is that of `read_structure`; every bit pattern is a valid `RawChannel`.
     let options = unsafe { memory::read_structure(options) };
     answer(options.and_then(|raw| super::open_channel(connection, raw.options())))
@@ -126,7 +129,7 @@ pub unsafe extern "C" fn multihop_open_channel(connection: c_int, options: *cons
 /// # Safety
 /// `options` is null or points to a writable structure of the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn multihop_accept_channel(
+pub(crate) unsafe extern "C" fn multihop_accept_channel(
     connection: c_int,
     options: *mut RawChannel,
     timeout_ms: c_int,
@@ -143,7 +146,7 @@ pub unsafe extern "C" fn multihop_accept_channel(
 /// # Safety
 /// `data` is null, or points to `length` readable bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn multihop_send(channel: c_int, data: *const c_void, length: usize) -> c_int {
+pub(crate) unsafe extern "C" fn multihop_send(channel: c_int, data: *const c_void, length: usize) -> c_int {
     // SAFETY: the contract of this function is that of `read_message`.
     answer(unsafe { memory::read_message(data, length) }.and_then(|message| super::send(channel, message)))
 }
@@ -153,7 +156,7 @@ pub unsafe extern "C" fn multihop_send(channel: c_int, data: *const c_void, leng
 /// # Safety
 /// `data` is null or points to `room` writable bytes. `about` is null or points to a writable structure of the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn multihop_receive(
+pub(crate) unsafe extern "C" fn multihop_receive(
     channel: c_int,
     data: *mut c_void,
     room: usize,
@@ -175,13 +178,13 @@ pub unsafe extern "C" fn multihop_receive(
 
 /// Closes a handle.
 #[unsafe(no_mangle)]
-pub extern "C" fn multihop_close(handle: c_int) -> c_int {
+pub(crate) extern "C" fn multihop_close(handle: c_int) -> c_int {
     answer(super::close(handle))
 }
 
 /// Text of the last failure of this thread, until its next failure.
 #[unsafe(no_mangle)]
-pub extern "C" fn multihop_error() -> *const c_char {
+pub(crate) extern "C" fn multihop_error() -> *const c_char {
     ERROR.with(|last| last.borrow().as_ptr())
 }
 

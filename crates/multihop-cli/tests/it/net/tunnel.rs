@@ -278,9 +278,19 @@ fn ports_and_socks_are_served_by_one_process() {
     }
 }
 
-/// Two hosts, each with one end of a tunnel for packets: `10.9.0.1` is the gateway.
 #[test]
 fn all_ip_goes_through_a_tunnel_between_interfaces() {
+    all_ip(&[], 1);
+}
+
+#[test]
+fn all_ip_goes_through_a_tunnel_with_classes() {
+    all_ip(&["--class", "ef=0", "--class", "9022=2", "--dscp"], 3);
+}
+
+/// Two hosts, each with one end of a tunnel for packets, which have so many classes: `10.9.0.1` is the gateway.
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by these lines")]
+fn all_ip(options: &[&str], classes: usize) {
     let chain = match Chain::new(2) {
         Ok(chain) => chain,
         Err(error) => return println!("skipped: network namespaces need root and the command ip: {error}"),
@@ -292,7 +302,13 @@ fn all_ip_goes_through_a_tunnel_between_interfaces() {
     let start =
         |host: usize, command: &mut Command| chain.hosts[host].run(|| Running::of(command, &folder)).unwrap();
     let multihop = || Command::new(env!("CARGO_BIN_EXE_multihop"));
-    let mut gateway = start(2, multihop().args(["tunnel", "--listen", "--tun", "10.9.0.1/24"]));
+    let ends = |words: &[&str]| [&["tunnel", "-v"], words, options].concat().join(" ");
+    let multihop = |words: &[&str]| {
+        let mut command = multihop();
+        command.args(ends(words).split(' '));
+        command
+    };
+    let mut gateway = start(2, &mut multihop(&["--listen", "--tun", "10.9.0.1/24"]));
     gateway.address();
     let token = gateway.line().strip_prefix("token: ").unwrap().to_owned();
     let line = gateway.line();
@@ -302,10 +318,13 @@ fn all_ip_goes_through_a_tunnel_between_interfaces() {
     assert_eq!(line, "multihop0: 10.9.0.1/24 -> IP via this gateway");
     let to = chain.address().to_string();
     assert_eq!(gateway.advice(), format!("multihop tunnel {to} --token {token} --tun ADDRESS/BITS"));
-    let mut near = start(0, multihop().args(["tunnel", &to, "--token", &token, "--tun", "10.9.0.2/24"]));
+    let mut near = start(0, &mut multihop(&[&to, "--token", &token, "--tun", "10.9.0.2/24"]));
     assert_eq!(near.line(), format!("multihop0: 10.9.0.2/24 -> IP via {to}:7452"));
-    let said = start(0, Command::new(ping).args(["-c", "5", "-i", "0.2", "-W", "5", "10.9.0.1"])).succeeds();
-    assert!(said.stdout.contains("5 packets transmitted, 5 received"), "{said:?}");
+    for tos in ["0", "0xb8"] {
+        let words = ["-Q", tos, "-c", "3", "-i", "0.2", "-W", "5", "10.9.0.1"];
+        let said = start(0, Command::new(&ping).args(words)).succeeds();
+        assert!(said.stdout.contains("3 packets transmitted, 3 received"), "{said:?}");
+    }
     let page = "multihop ".repeat(100_000);
     let web = chain.hosts[2].run(|| TcpListener::bind("10.9.0.1:0").unwrap()).unwrap();
     let url = format!("http://{}/", web.local_addr().unwrap());
@@ -318,7 +337,9 @@ fn all_ip_goes_through_a_tunnel_between_interfaces() {
     start(0, Command::new(curl).args(["-s", "-S", "-m", "25", "-o", "got", &url])).succeeds();
     assert!(folder.read("got") == page, "the page is not intact");
     near.interrupt();
-    assert_eq!(near.end(SOON).code, Some(130));
+    let end = near.end(SOON);
+    assert_eq!(end.code, Some(130));
+    assert!(end.stderr.contains(&format!("classes={classes}")), "{}", end.stderr);
     let gone = chain.hosts[0].ip("link show multihop0");
     assert!(gone.is_err(), "the interface ends with the program");
 }
@@ -415,7 +436,7 @@ fn redirected_connections_go_through_the_gateway_both_ways() {
 #[test]
 fn conflicting_arguments_are_rejected() {
     let folder = Folder::new("tunnel-arguments");
-    let attempts: [(&[&str], &str); 10] = [
+    let attempts: [(&[&str], &str); 12] = [
         (&["tunnel"], "required"),
         (&["tunnel", "--listen", "--plain"], "--allow"),
         (&["tunnel", "host", "--plain"], "--forward"),
@@ -425,6 +446,11 @@ fn conflicting_arguments_are_rejected() {
         (&["tunnel", "--listen", "--allow", "a", "--plain"], "allowed: HOST:PORT, where either may be *"),
         (&["tunnel", "host", "--to-targets", "--socks", "1", "--plain"], "cannot be used with"),
         (&["tunnel", "--listen", "--transparent", "1", "--allow", "*:*", "--plain"], "cannot be used with"),
+        (&["tunnel", "host", "--socks", "1", "--plain", "--class", "22=8"], "allowed: 0 (sent first) to 7"),
+        (
+            &["tunnel", "host", "--socks", "1", "--plain", "--class", "22=0", "--transport", "tpa"],
+            "--class: found the transport tpa, allowed: mesh",
+        ),
         (&["tunnel", "host", "--forward", "1:a", "--plain"], "allowed: [ADDRESS:]PORT:HOST:PORT"),
     ];
     for (args, expected) in attempts {
