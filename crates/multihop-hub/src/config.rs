@@ -13,32 +13,33 @@ use crate::transport::{Transport, Transports};
 /// The configuration of a hub.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The transport of connections: TPA with its profile for real networks unless it is changed.
+    /// Transport of connections; by default TPA with its profile for real networks.
     pub transport: Transport,
-    /// TPA with these parameters takes the place of `transport` if the peer has only TPA.
+    /// Parameters of TPA as a substitute for `transport` if the peer supports only TPA.
     pub or_tpa: Option<tpa::Config>,
     /// Whether connections may have channels of messages, if their transport has any.
     pub channels: bool,
     /// Whether datagrams with messages have the DSCP of their channel's priority. Radios then send some before others.
     pub marks: bool,
-    /// Opening, watching and closing of connections, whatever their transport.
+    /// Parameters for opening, watching and closing connections, whatever their transport.
     pub lifecycle: lifecycle::Config,
-    /// The TTL with which packets leave.
+    /// IP TTL of sent packets.
     pub initial_ttl: u8,
-    /// Who may connect, and whether traffic is encrypted.
+    /// Security mode: which peers may connect, and whether traffic is encrypted.
     pub security: Security,
     /// Secret that both ends have in addition to their keys.
     pub shared_key: Option<SharedKey>,
     /// Whether a listener is silent: it answers only callers that prove possession of the token or of an authorised
     /// key.
     pub silent: bool,
-    /// Whether peers learn of a restart of this host from its answers to late datagrams of old connections.
+    /// Whether this host, after a restart, answers late datagrams of old connections with resets, from which
+    /// peers learn of the restart.
     pub resets: bool,
     /// Limits of a listener.
     pub limits: Limits,
 }
 
-/// Who may connect, and whether traffic is encrypted.
+/// Security mode: which peers may connect, and whether traffic is encrypted.
 #[derive(Clone, Debug)]
 pub enum Security {
     /// The plain protocol: anybody can connect, eavesdrop and interfere.
@@ -49,12 +50,12 @@ pub enum Security {
     Keys {
         /// Key pair of this end.
         identity: Identity,
-        /// Keys of peers that are accepted.
+        /// Rule for which keys of peers are accepted.
         peers: Peers,
     },
 }
 
-/// Which keys of peers are accepted.
+/// Rule for which keys of peers are accepted.
 #[derive(Clone, Debug)]
 pub enum Peers {
     /// A peer with any key may connect.
@@ -65,36 +66,38 @@ pub enum Peers {
     Listed(Arc<dyn PeerKeys>),
 }
 
-/// The keys of peers that the owner of a hub has listed, in a file for example.
+/// Keys of peers as listed by the owner of a hub, for example in a file.
 pub trait PeerKeys: fmt::Debug + Send + Sync {
     /// Whether a listener accepts a caller with this key.
     fn accept_caller(&self, key: PublicKey) -> bool;
 
-    /// The keys that the listener with this name may have; `None` for any key.
+    /// The keys that the listener with this name may have; `None` if any key is accepted.
     fn of_listener(&self, name: &str) -> Option<Vec<PublicKey>>;
 }
 
 /// Limits of one socket. Peers beyond a limit get no answer.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections of a listener at a time, including those not yet accepted.
+    /// Largest number of connections of a listener, including those not yet accepted.
     pub connections: usize,
-    /// Established connections that wait to be accepted.
+    /// Largest number of established connections that wait to be accepted.
     pub backlog: usize,
-    /// Half-open connections; more displace the oldest of the most crowded address (under IPv6, /64).
+    /// Largest number of half-open connections. Beyond it, new ones displace the oldest of the most crowded
+    /// address (under IPv6, /64).
     pub half_open: usize,
-    /// Handshakes per second with peers that have proved their address; as many wait for their turn.
+    /// Largest number of handshakes per second with peers that have proved their address. An equal number of
+    /// peers may wait.
     pub handshakes: usize,
-    /// Closed connections that still answer late segments; the oldest are dropped first.
+    /// Largest number of closed connections that still answer late segments; the oldest are dropped first.
     pub lingering: usize,
-    /// Bytes of one connection that are unsent or unacknowledged.
+    /// Largest amount of unsent or unacknowledged data of one connection, bytes.
     pub send_buffer: usize,
     /// Bytes of the buffers of all connections of a listener.
     pub memory: usize,
 }
 
 impl Config {
-    /// The defaults with this security, for which there is no default.
+    /// The default configuration with this security mode, for which there is no default.
     pub fn new(security: Security) -> Self {
         Self {
             transport: Transport::tpa(tpa::Config::net()),
@@ -116,7 +119,7 @@ impl Config {
         }
     }
 
-    /// The transports, one of which the peer must have as well.
+    /// The supported transports, of which the peer must support one.
     pub(crate) fn transports(&self) -> Transports {
         let Transport { name, .. } = self.transport;
         Transports { preferred: name, format: self.transport.format(), or_tpa: self.or_tpa.is_some() }
@@ -146,8 +149,8 @@ impl Peers {
 
 /// Upper bound of the time between two SYNs.
 const MAX_SYN_WAIT: Duration = Duration::from_secs(10);
-/// Interval of keepalives on an idle connection. It detects a peer that is gone and keeps NAT bindings alive, many of which expire after 30 s
-/// without UDP.
+/// Interval of keepalives on an idle connection. They detect a lost peer and keep NAT bindings alive, many of
+/// which expire after 30 s without UDP.
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
 impl Default for Limits {
@@ -156,7 +159,8 @@ impl Default for Limits {
             connections: 1024,
             backlog: 128,
             half_open: 256,
-            // A handshake with keys costs a listener 0.3 ms of CPU time unoptimised: about a seventh of a core.
+            // A handshake with keys costs a listener 0.3 ms of CPU time in an unoptimised build, so that this
+            // many take about a seventh of a core.
             handshakes: 500,
             lingering: 4096,
             send_buffer: 128 * 1024,

@@ -1,4 +1,5 @@
-//! Types that pass between a UDP socket and a [`Hub`](crate::hub::Hub): datagrams, failures, routes and randomness.
+//! Types exchanged between a UDP socket and a [`Hub`](crate::hub::Hub): datagrams, failures, routes and
+//! randomness.
 
 use alloc::boxed::Box;
 use core::net::{IpAddr, SocketAddr};
@@ -10,7 +11,7 @@ pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 /// address (`None`: the address that the system chooses). `None` if the path MTU is unknown.
 pub type PathMtu = Box<dyn FnMut(SocketAddr, Option<IpAddr>) -> Option<u16> + Send>;
 
-/// The address of this host from which the system sends to a peer; `None` if it is not known.
+/// Function that returns the local address from which the system sends to a peer; `None` if it is unknown.
 pub type LocalAddressTo = Box<dyn FnMut(SocketAddr) -> Option<IpAddr> + Send>;
 
 /// A datagram that has arrived.
@@ -31,7 +32,7 @@ pub struct IncomingDatagram<'a> {
 pub struct Transmit {
     /// Address and port of the destination.
     pub to: SocketAddr,
-    /// Address from which the datagram must be sent, if it matters.
+    /// Source address that the datagram must have; `None` if any address is allowed.
     pub source: Option<IpAddr>,
     /// DSCP of the datagram (RFC 2474).
     pub dscp: u8,
@@ -61,27 +62,27 @@ impl RouteChange {
     }
 }
 
-/// A sent datagram that was not delivered, as a router, the peer's host or this system reports.
+/// Report of a router, of the peer's host or of this system that a sent datagram was not delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveryFailure<'a> {
     /// The destination of the datagram.
     pub to: SocketAddr,
     /// Address of the router or host that reports the failure; `None` for this system.
     pub reporter: Option<IpAddr>,
-    /// Cause of the failure, as ICMP or this system names it.
+    /// Cause of the failure in the report.
     pub cause: FailureCause,
-    /// First bytes of the datagram, as far as the report quotes them.
+    /// First bytes of the datagram, as quoted by the report.
     pub quoted: &'a [u8],
 }
 
-/// Why a datagram was not delivered.
+/// Cause for which a datagram was not delivered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FailureCause {
     /// A router, or this host, has no route to the peer.
     Unreachable,
     /// The port is closed at the peer's host.
     PortClosed,
-    /// The datagram is longer than a link of the path allows; the value is that link's MTU, bytes.
+    /// The datagram is longer than a link of the path allows; the value is the MTU of that link, bytes.
     TooLong(u16),
 }
 

@@ -4,13 +4,13 @@ use crate::keys::PublicKey;
 use crate::reason::Reason;
 use crate::transport::TransportName;
 
-/// Why a connection failed.
+/// Reason for which a connection failed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The peer's port is closed.
     #[error("connection refused: the peer's port is closed")]
     Refused,
-    /// The peer refuses the plain protocol.
+    /// The peer refuses the plain (unencrypted) protocol.
     #[error("connection refused: the peer accepts no plain connections: it may require a token or a key")]
     NotPlain,
     /// The peer aborted the connection.

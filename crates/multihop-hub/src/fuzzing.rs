@@ -21,7 +21,7 @@ use crate::protection::encrypted::session::{Hello, Session};
 use crate::protection::encrypted::{Proof, ResetKey, Rotation, SecureDatagram};
 use crate::transport::{TransportName, Transports};
 
-/// A parsed datagram of the encrypted protocol emits the same bytes.
+/// Checks that a parsed datagram of the encrypted protocol emits the same bytes.
 pub fn message(bytes: &[u8]) {
     if let Some(message) = SecureDatagram::parse(bytes)
         && !matches!(
@@ -107,7 +107,7 @@ impl SessionPair {
         self.sent[end].drain(..excess);
     }
 
-    /// Delivers a datagram of this end to the other after `change` has changed it.
+    /// Delivers a datagram of this end to the other end, modified by `change`.
     pub fn deliver(&mut self, end: usize, which: u8, change: impl FnOnce(&mut Vec<u8>)) {
         let sent = &self.sent[end];
         let mut bytes = sent.get(usize::from(which) % sent.len().max(1)).cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The primitives of cryptography. Fuzz targets have fast stand-ins that protect nothing: what is fuzzed is how
-//! messages are handled.
+//! Cryptographic primitives of the encrypted protocol. Fuzz targets use fast insecure stand-ins, because they
+//! test the handling of messages.
 
 #[cfg(not(fuzzing))]
 pub(crate) use genuine::{Aead, chacha20, cipher, curve25519};
@@ -21,7 +21,7 @@ mod genuine {
     #[cfg(feature = "std")]
     pub(crate) use super::with_ring::{Aead, cipher};
 
-    /// Exclusive or of `bytes` and the beginning of a block of ChaCha20 (RFC 8439, section 2.3).
+    /// Exclusive or of `bytes` and the beginning of a ChaCha20 block (RFC 8439, section 2.3).
     pub(crate) fn chacha20(key: &[u8; 32], block: u32, nonce: &[u8; 12], bytes: &mut [u8]) {
         let mut stream = ChaCha20::new(key.into(), nonce.into());
         stream.seek(u64::from(block) * 64);
@@ -34,7 +34,7 @@ mod genuine {
     }
 }
 
-/// The ciphers of `ring`, which are faster.
+/// Ciphers of the crate `ring`, which are faster.
 #[cfg(all(not(fuzzing), feature = "std"))]
 mod with_ring {
     use alloc::boxed::Box;
@@ -79,7 +79,7 @@ mod with_ring {
     }
 }
 
-/// Ciphers in Rust alone, for machines without an operating system.
+/// Ciphers in pure Rust, for machines without an operating system.
 #[cfg(all(not(fuzzing), any(test, not(feature = "std"))))]
 mod portable {
     use alloc::boxed::Box;
@@ -151,7 +151,7 @@ mod stand_ins {
             (self.tag(&nonce, known, text) == *tag).then_some(())
         }
 
-        /// FNV-1a over words of eight bytes, twice.
+        /// Tag of the stand-in: two FNV-1a hashes over words of eight bytes.
         fn tag(&self, nonce: &[u8], known: &[u8], text: &[u8]) -> [u8; 16] {
             let mut sum = 0xcbf2_9ce4_8422_2325_u64;
             for part in [&self.0[..], nonce, known, text] {

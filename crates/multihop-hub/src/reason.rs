@@ -1,4 +1,4 @@
-//! The reasons for which a listener refuses a connection.
+//! Reasons for which a listener refuses a connection.
 
 /// Reason for which a listener refuses a connection. Reasons are not authenticated, so a caller must ignore them once
 /// an authentic answer has arrived.

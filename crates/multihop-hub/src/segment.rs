@@ -1,4 +1,4 @@
-//! Segments of all transports in datagrams: the one place that knows the bytes of each kind.
+//! Segments of all transports in datagrams: the only module that handles the bytes of each kind.
 
 use alloc::vec::Vec;
 use multihop_core::{LostSegment, SegmentId};
@@ -9,7 +9,7 @@ use multihop_wire::control::{Cause, Control, Reset};
 use multihop_wire::tpa::{self, Body};
 use multihop_wire::{custom, mesh};
 
-/// How the segments of a transport look in datagrams.
+/// Format of a transport's segments in datagrams.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Format {
     /// Segments with the header of TPA.
@@ -21,7 +21,7 @@ pub(crate) enum Format {
     Custom,
 }
 
-/// Kind of a segment, as far as the hub and the protection distinguish.
+/// Kind of a segment, as distinguished by the hub and the protection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     /// The first segment of a connection.
@@ -35,18 +35,19 @@ pub(crate) enum Kind {
 }
 
 impl Format {
-    /// The format of the SYN in these bytes; `None` if they are another segment.
+    /// The format of the SYN in these bytes; `None` if they contain another segment. `other` is the format of
+    /// this end's preferred transport.
     pub(crate) fn of_syn(bytes: &[u8], other: Self) -> Option<Self> {
         match (bytes.get(..8)?, other) {
             (&[_, _, 0, TPA_SYN, 0, 0, 0, 0], _) => Some(Self::Tpa),
             (&[_, _, _, mark, ..], _) if mark & CONTROL_MARK != CONTROL_MARK => None,
-            // What only has TPA reads the SYN as one of any other transport.
+            // An end that supports only TPA parses the SYNs of all other transports like those of `mesh`.
             (_, Self::Tpa | Self::Mesh) => Some(Self::Mesh),
             (_, Self::Custom) => Some(Self::Custom),
         }
     }
 
-    /// Reads a segment between these ports, of the peer and of this end. Its data takes this memory.
+    /// Parses a segment between these ports, of the peer and of this end. `memory` is reused for its data.
     pub(crate) fn parse(
         self,
         bytes: &[u8],
@@ -60,7 +61,8 @@ impl Format {
         }
     }
 
-    /// Bytes of a full segment's header that the transport does not count in its maximum segment size.
+    /// Length of a full segment's header, as far as the maximum segment size of the transport does not
+    /// include it, bytes.
     pub(crate) const fn uncounted_header(self) -> u16 {
         match self {
             Self::Tpa => TPA_HEADER,
@@ -68,7 +70,8 @@ impl Format {
         }
     }
 
-    /// Converts a control segment to a segment of this format; `None` for TPA, which has its own control segments.
+    /// Converts a control segment to a segment of this format; `None` for TPA, which defines its own control
+    /// segments.
     pub(crate) fn control(self, control: Control) -> Option<Segment> {
         match self {
             Self::Tpa => None,
@@ -116,7 +119,7 @@ pub(crate) fn is_opening(segment: &Segment) -> bool {
     matches!(kind(segment), Kind::Syn | Kind::SynAck)
 }
 
-/// The number of a SYN, by which an answer names it.
+/// The number of a SYN, which its answer contains.
 pub(crate) fn number(segment: &Segment) -> Option<u32> {
     match (segment, control_of(segment)) {
         (Segment::Tpa(segment), _) => Some(segment.block.0.into()),
@@ -140,13 +143,13 @@ pub(crate) fn emit(segment: &Segment, out: &mut Vec<u8>) {
         Segment::Tpa(segment) => segment.emit_in_udp(out),
         Segment::Mesh(segment) => segment.emit(out),
         Segment::Opened(segment) => segment.emit(out),
-        // Those of simulations, which no end on a real network has.
+        // These segments exist in simulations only.
         Segment::Tcp(_) | Segment::Datagram(_) | Segment::Custom(_) => {}
     }
 }
 
-/// A reset that the sender of `segment` accepts, because it belongs to no connection here; `None` for a reset, which is
-/// never answered.
+/// A reset that the sender of `segment` accepts, for a segment that belongs to no connection here; `None` for
+/// a reset, which is never answered.
 pub(crate) fn reset_of(segment: &Segment) -> Option<Segment> {
     match segment {
         Segment::Tpa(segment) if segment.body != Body::Reset => Some(Segment::Tpa(tpa_reset_for(segment))),
@@ -177,7 +180,8 @@ fn unknown(number: u32) -> Reset {
     Reset { cause: Cause::UNKNOWN_CONNECTION, number, ..Reset::default() }
 }
 
-/// The identification in notices of a segment that this end has sent between these ports, if it has data or FIN.
+/// The identification, for notices, of a segment that this end sent between these ports; `None` unless it
+/// contains data or FIN.
 pub(crate) fn lost(segment: &Segment, (source, destination): (u16, u16)) -> Option<LostSegment> {
     let (source, destination, id) = match segment {
         Segment::Tpa(segment) => (segment.source, segment.destination, segment.id()),
@@ -190,7 +194,7 @@ pub(crate) fn lost(segment: &Segment, (source, destination): (u16, u16)) -> Opti
     Some(LostSegment { source, destination, segment: id }).filter(|lost| lost.segment != SegmentId::Other)
 }
 
-/// The memory of the data of a segment that has been sent.
+/// Recovers the buffer of a sent segment's data.
 pub(crate) fn into_memory(segment: Segment) -> Option<Vec<u8>> {
     match segment {
         Segment::Tpa(tpa::Segment { body: Body::Data { payload, .. }, .. }) => payload.into_buffer(),
@@ -202,8 +206,8 @@ pub(crate) fn into_memory(segment: Segment) -> Option<Vec<u8>> {
 
 /// Bits that are set in the fourth byte of a SYN of `mesh` or of a user-defined transport.
 const CONTROL_MARK: u8 = 7;
-/// The fourth byte of a SYN of TPA: the flag SYN and no position. Its AckBlockSeq and BitmapAck are zero, where segments of
-/// other transports have a number that begins at 32 random bits.
+/// Fourth byte of a SYN of TPA: the flag SYN and no position. AckBlockSeq and BitmapAck of such a SYN are
+/// zero, while segments of other transports have a number there that begins at 32 random bits.
 const TPA_SYN: u8 = 2;
 /// Bytes of the header of TPA in UDP.
 const TPA_HEADER: u16 = 12;

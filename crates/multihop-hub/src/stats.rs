@@ -13,9 +13,9 @@ use crate::transport::TransportName;
 pub struct Stats {
     /// Name of the transport that both ends use.
     pub transport: TransportName,
-    /// The state of the connection, for example `established`.
+    /// State of the connection as text, for example `established`.
     pub state: &'static str,
-    /// The phase of the sender: `normal`, `congested` or `freeze`.
+    /// Phase of the sender as text: `normal`, `congested` or `freeze`.
     pub phase: &'static str,
     /// Smoothed round-trip time; `None` before the first sample.
     pub rtt: Option<Duration>,
@@ -31,7 +31,7 @@ pub struct Stats {
     pub flight: u32,
     /// Payload of a full segment of the next block.
     pub mss: u32,
-    /// Hops to the peer, from the TTL of received datagrams; `None` if not known.
+    /// Number of hops to the peer, from the TTL of received datagrams; `None` if unknown.
     pub hops: Option<u8>,
     /// Gap between two data segments; `None` without pacing or before the first measurement.
     pub pacing_gap: Option<Duration>,
@@ -39,20 +39,20 @@ pub struct Stats {
     pub unacked: u64,
     /// Received bytes that were not read.
     pub unread: u64,
-    /// Datagrams sent for this connection.
+    /// Number of datagrams sent for this connection.
     pub datagrams_sent: u64,
-    /// Datagrams that arrived for this connection.
+    /// Number of datagrams that arrived for this connection.
     pub datagrams_received: u64,
     /// Bytes of the datagrams sent.
     pub bytes_sent: u64,
     /// Bytes of the datagrams received.
     pub bytes_received: u64,
-    /// Reports that a datagram of this connection was not delivered; `counters` has those about a segment in
-    /// flight.
+    /// Number of reports that a datagram of this connection was not delivered; `counters` counts only reports
+    /// about segments in flight.
     pub notices: u64,
     /// Number of times that the keys of outgoing datagrams were replaced.
     pub key_changes: u64,
-    /// The counters of the protocol: notices, retransmissions, timeouts, freezes, ...
+    /// Counters of the protocol: notices, retransmissions, timeouts, freezes, ...
     pub counters: StreamCounters,
     /// The counters that the transport declares, by name.
     pub declared: DeclaredCounters,
@@ -69,12 +69,12 @@ pub(crate) struct Traffic {
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) notices: u64,
-    /// Bytes that the application has written and read.
+    /// Number of bytes that the application has written.
     pub(crate) bytes_written: u64,
     pub(crate) bytes_read: u64,
 }
 
-/// The contribution of the hub to the statistics of a connection.
+/// The part of a connection's statistics that the hub contributes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HubStats {
     pub(crate) transport: TransportName,
@@ -84,7 +84,7 @@ pub(crate) struct HubStats {
 }
 
 impl Stats {
-    /// The statistics of a connection whose end is `end`.
+    /// Statistics of a connection with the transport end `end`.
     pub(crate) fn of(end: &dyn Connection, hub: HubStats) -> Self {
         let summary = end.summary();
         let HubStats { transport, traffic, hops, key_changes } = hub;

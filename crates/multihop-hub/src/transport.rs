@@ -14,12 +14,13 @@ use crate::segment::Format;
 pub struct Transport {
     /// Name of the transport, on which both ends must agree.
     pub name: TransportName,
-    /// Configuration that makes the ends of connections: the first one initiates, the second one listens.
+    /// Configuration that creates the ends of connections: the first end initiates, the second one listens.
     pub config: Arc<dyn ConnectionConfig>,
 }
 
 impl Transport {
-    /// Transport TPA with these parameters. After its host's route is restored, a frozen sender probes at once.
+    /// The transport TPA with these parameters. When a route of this host is restored, a frozen sender probes
+    /// at once.
     pub fn tpa(config: tpa::Config) -> Self {
         let config = Arc::new(tpa::Config { probe_restored: true, ..config });
         Self { name: TransportName::TPA, config }
@@ -54,16 +55,17 @@ pub struct TransportName {
 }
 
 impl TransportName {
-    /// Largest length of a name, bytes. It guarantees that an answer with the name is never longer than the hello.
+    /// Largest length of a name, bytes. It ensures that an answer with the name is never longer than the
+    /// hello.
     pub const MAX: usize = 28;
 
     /// Name of TPA, which SYNs of TPA do not contain.
     pub const TPA: Self = Self::of(b"tpa");
 
-    /// A name that the peer does not say.
+    /// Name for a transport that the peer does not state.
     pub(crate) const UNKNOWN: Self = Self::of(b"unknown");
 
-    /// The name with these bytes, from 1 to [`MAX`](Self::MAX) visible ASCII characters.
+    /// Creates a name from 1 to [`MAX`](Self::MAX) visible ASCII characters; `None` for any other text.
     pub fn new(name: &str) -> Option<Self> {
         Self::parse(name.as_bytes())
     }
@@ -90,9 +92,9 @@ impl TransportName {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transports {
     pub(crate) preferred: TransportName,
-    /// The format of the preferred one.
+    /// Format of the preferred transport's segments.
     pub(crate) format: Format,
-    /// Whether TPA replaces the transport if the peer has no other.
+    /// Whether TPA is used if the peer supports no other transport.
     pub(crate) or_tpa: bool,
 }
 
@@ -103,7 +105,7 @@ impl Transports {
         [self.preferred].into_iter().chain(tpa).collect()
     }
 
-    /// Whether this end has the transport with this name.
+    /// Whether this end supports the transport with this name.
     pub(crate) fn has(self, name: TransportName) -> bool {
         name == self.preferred || (self.or_tpa && name == TransportName::TPA)
     }
@@ -113,7 +115,7 @@ impl Transports {
         if name == TransportName::TPA { Format::Tpa } else { self.format }
     }
 
-    /// Transport to try after a listener with these transports has refused `tried`.
+    /// Transport to try next after a listener that supports `theirs` has refused `tried`.
     pub(crate) fn after(self, tried: TransportName, theirs: &[TransportName]) -> Option<TransportName> {
         let untried = self.names().into_iter().skip_while(|name| *name != tried).skip(1);
         untried.into_iter().find(|name| theirs.contains(name))

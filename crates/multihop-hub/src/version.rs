@@ -1,8 +1,9 @@
 //! Versions of the protocol between two hosts.
 //!
-//! The two ends of a connection must have one version. A listener refuses another one and names its own. Listeners of
-//! version 2 ignore what they cannot read, so that a caller who gets no answer also sends the opening of version 2, with
-//! a mark by which later listeners ignore it: an answer to that shows which version the listener has.
+//! Both ends of a connection must have the same version. A listener refuses other versions and states its
+//! own. Listeners of version 2 ignore datagrams that they cannot parse. A caller without an answer therefore
+//! also sends the opening datagram of version 2, marked so that later listeners ignore it. An answer shows
+//! that the listener has version 2.
 
 /// Version of the protocol that this end implements.
 pub(crate) const VERSION: u8 = 3;

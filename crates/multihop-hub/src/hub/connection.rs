@@ -24,7 +24,7 @@ use crate::transport::TransportName;
 pub(super) struct HubConnection {
     pub(super) paths: Paths,
     pub(super) end: Box<dyn transport::Connection>,
-    /// The name of the listener, if this end has opened the connection.
+    /// Name under which this end opened the connection to the listener; empty at the listener.
     pub(super) name: String,
     pub(super) protection: Protection,
     /// The transport of the data; `None` until the peer has chosen.
@@ -34,16 +34,16 @@ pub(super) struct HubConnection {
     pub(super) is_ready: bool,
     /// The deadline of the endpoint.
     pub(super) deadline: Option<Instant>,
-    /// Number of the connection among the lingering ones.
+    /// Number of the connection among lingering connections.
     pub(super) lingering: Option<u64>,
-    /// The local address that the peer used, from which answers must come.
+    /// The local address to which the peer sent; answers must have it as source.
     pub(super) source: Option<IpAddr>,
-    /// The local address of a second path that the application wants, until it is open.
+    /// The local address of a second path that the application has requested; `None` once the path is open.
     pub(super) wanted: Option<IpAddr>,
     pub(super) second: Option<SecondPath>,
-    /// The local address that the system chooses if `source` is not set.
+    /// Tracks the local address that the system chooses, used if `source` is not set.
     local: LocalAddress,
-    /// Links between here and the peer.
+    /// Number of links between this host and the peer.
     pub(super) hops: Option<u8>,
     recent: RecentDatagrams,
     pub(super) traffic: Traffic,
@@ -51,30 +51,32 @@ pub(super) struct HubConnection {
     sending: Sending,
     /// Whether the peer has closed its side, so that no data follows the unread data.
     peer_closed: bool,
-    /// First time at which the peer's port was reported closed, if nothing has been received from the peer since.
+    /// First report that the peer's port is closed, if no datagram has arrived from the peer since.
     port_closed: Option<PortClosed>,
 }
 
 /// Holder of a connection: the hub, or an application.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Holder {
-    /// No owner yet: a peer opened it and has not completed the handshake. Its number among those.
+    /// No owner yet: a peer opened the connection and has not completed the handshake. The number is the key
+    /// in the table of half-open connections.
     HalfOpen(u64),
-    /// An application, or the backlog from which one will accept it.
+    /// An application owns the connection, or the backlog from which one will accept it.
     Application,
-    /// State without an owner: the connection closes in the background.
+    /// The connection has no owner and closes in the background.
     Released,
 }
 
 /// Stage of a connection's life, from the handshake to the end.
 #[derive(Clone, Copy, Debug)]
 enum Life {
-    /// The handshake is in progress. `unreachable`: there was a report that there is no route to the peer.
+    /// The handshake is in progress. `unreachable`: a report stated that there is no route to the peer.
     Opening {
         unreachable: bool,
     },
     Open,
-    /// The peer has all our data and has closed its side. Only its last ACK is missing, and it may be gone.
+    /// The peer has all data of this end and has closed its side. Only its last ACK is missing, and the peer
+    /// may be gone.
     LastAck,
     /// The connection was aborted or reset, or has timed out.
     Failed {
@@ -87,9 +89,9 @@ enum Life {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Sending {
     Open,
-    /// Closed by the application; the peer may not have everything.
+    /// The application has closed the connection; the peer may not have all data yet.
     Closing,
-    /// The peer has everything, and the application has been notified.
+    /// The peer has all data, and the application has been notified.
     Closed,
 }
 
@@ -158,8 +160,8 @@ impl HubConnection {
         self.end = end;
     }
 
-    /// An authentic datagram has arrived. If the peer has moved, or it is certain that it has not, the next datagrams
-    /// name the connection otherwise: the other address may have seen the index that was in use for it.
+    /// Handles the arrival of an authentic datagram. Once it is certain whether the peer has moved, later
+    /// datagrams use another connection index, because the other address may have seen the current one.
     pub(super) fn on_authentic(
         &mut self,
         now: Instant,
@@ -177,7 +179,7 @@ impl HubConnection {
         }
     }
 
-    /// The peer has returned the number of a challenge, from this address.
+    /// Handles the peer's response to a challenge, sent from this address.
     pub(super) fn on_response(&mut self, from: SocketAddr, number: &Challenge) {
         match &mut self.second {
             Some(second) if self.protection.is_on_second() => second.paths.on_response(from, number),
@@ -185,7 +187,7 @@ impl HubConnection {
         }
     }
 
-    /// The peer's address on the path on which the newest authentic datagram came.
+    /// The peer's address on the path of the newest authentic datagram.
     pub(super) fn peer_there(&self) -> SocketAddr {
         match &self.second {
             Some(second) if self.protection.is_on_second() => second.paths.current(),
@@ -193,8 +195,8 @@ impl HubConnection {
         }
     }
 
-    /// Whether a datagram of this length may leave on a path: the second one must have been validated, or it gets no more than
-    /// three times what came from there.
+    /// Whether a datagram of this length may leave on a path. The second path must have been validated;
+    /// before that, at most three times the bytes received over it may be sent.
     pub(super) fn may_send(&mut self, on_second: bool, len: usize) -> bool {
         match &mut self.second {
             Some(second) if on_second => second.paths.may_send(len),
@@ -208,7 +210,7 @@ impl HubConnection {
         self.peer() == address || self.second.as_ref().is_some_and(|second| second.paths.current() == address)
     }
 
-    /// Names the connection otherwise if this end has moved.
+    /// Switches to another connection index if the local address has changed.
     pub(super) fn follow_local_address(&mut self, now: Instant, local_address: &mut LocalAddressTo) {
         let peer = self.paths.current();
         if self.source.is_none() && self.local.has_changed(now, || local_address(peer)) {
@@ -233,7 +235,7 @@ impl HubConnection {
         self.measure_path(now, ttl);
     }
 
-    /// Whether a segment opens a new connection in place of this one, which only lingers.
+    /// Whether a segment opens a new connection in place of this one, which is lingering.
     pub(super) fn gives_way_to(&self, segment: &Segment) -> bool {
         let is_tpa = self.protection.transport() == TransportName::TPA;
         if matches!(segment, Segment::Tpa(_)) == is_tpa {
@@ -242,7 +244,8 @@ impl HubConnection {
         kind(segment) == Kind::Syn && self.end.state() == State::Linger
     }
 
-    /// Derives the hop count from the TTL of a received datagram and the peer's initial TTL, which its SYN carries.
+    /// Computes the hop count from the TTL of a received datagram and the peer's initial TTL, which its SYN
+    /// contains.
     fn measure_path(&mut self, now: Instant, ttl: Option<u8>) {
         let hops = ttl.and_then(|ttl| {
             let routers = self.end.peer_ttl()?.checked_sub(ttl)?;
@@ -298,8 +301,8 @@ impl HubConnection {
         is_last_ack
     }
 
-    /// Whether reports prove that the peer is gone. Anybody can forge a report, but a live peer answers: reports must
-    /// continue while nothing is received.
+    /// Whether reports prove that the peer is gone. Reports can be forged, but a live peer answers: reports
+    /// must continue while nothing is received.
     fn is_peer_gone(&mut self, now: Instant) -> bool {
         let closed = *self.port_closed.get_or_insert(PortClosed { since: now, unanswered: 0 });
         let is_gone =
@@ -310,7 +313,7 @@ impl HubConnection {
         is_gone
     }
 
-    /// Whether a datagram that starts like this was sent recently.
+    /// Whether a datagram that starts with these bytes was sent recently.
     pub(super) fn has_sent(&self, start: &[u8]) -> bool {
         self.recent.find(start).is_some()
     }
@@ -359,13 +362,14 @@ impl HubConnection {
         }
     }
 
-    /// Ends the connection because the peer has proved that it has forgotten it.
+    /// Ends the connection because the peer has proved that it no longer has the connection's state.
     pub(super) fn on_forgotten(&mut self) {
         self.on_lost(|_| Error::Reset);
         self.end.abort();
     }
 
-    /// Ends the connection if the listener has refused it: before `segment`, a retransmitted SYN.
+    /// Ends the connection if the listener has refused it. Called before `segment`, a retransmitted SYN, is
+    /// sent.
     pub(super) fn fail_if_refused(&mut self, segment: &Segment) -> bool {
         let refusal = self.protection.refusal().filter(|_| is_opening(segment));
         if let Some(error) = refusal {
@@ -382,13 +386,13 @@ impl HubConnection {
         }
     }
 
-    /// Queues at most `room` bytes of `data` to send, and returns how many were taken.
+    /// Queues at most `room` bytes of `data` to send; returns the number of queued bytes.
     pub(super) fn write(&mut self, now: Instant, data: &[u8], room: usize) -> Result<usize, Error> {
         self.check()?;
         if self.sending != Sending::Open {
             return Err(Error::Closed);
         }
-        // Nobody knows yet who takes it.
+        // The transport that will take the data is not chosen yet.
         if self.transport.is_none() {
             return Ok(0);
         }
@@ -429,7 +433,7 @@ impl HubConnection {
         Ok(self.peer_has_all())
     }
 
-    /// Follows the endpoint into and out of LAST-ACK.
+    /// Updates the stage of the connection when the endpoint enters or leaves LAST-ACK.
     pub(super) fn update_life(&mut self) {
         if let Life::Open | Life::LastAck = self.life {
             let is_last_ack = self.end.state() == State::LastAck && self.end.unacked() == 0;
@@ -437,7 +441,7 @@ impl HubConnection {
         }
     }
 
-    /// True once: when the peer has all data and our FIN.
+    /// Returns true once, when the peer has acknowledged all data and the FIN of this end.
     pub(super) fn has_just_closed(&mut self) -> bool {
         let has_just_closed = self.sending == Sending::Closing && self.peer_has_all();
         if has_just_closed {
@@ -473,5 +477,5 @@ impl HubConnection {
 
 /// Time for which port-unreachable errors must continue until the peer counts as gone.
 const PEER_GONE: Duration = Duration::from_secs(3);
-/// Least number of unanswered datagrams with which reports prove that the peer is gone.
+/// Smallest number of unanswered datagrams with which reports prove that the peer is gone.
 const PEER_GONE_DATAGRAMS: u32 = 3;

@@ -1,4 +1,4 @@
-//! Fairness among addresses: the addresses and prefixes from which most entries of a table come.
+//! Fairness among addresses: detects the addresses and prefixes from which most entries of a table come.
 
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, SocketAddr};
@@ -7,8 +7,9 @@ use core::net::{IpAddr, SocketAddr};
 #[derive(Debug, Default)]
 pub(super) struct Crowd(BTreeMap<(u8, u128), u32>);
 
-/// Numbers of entries from one /16, one /24 and one address; under IPv6 from one /32, /48 and /64, because a host
-/// owns all addresses of a /64. Compared in this order, so that crowded wide prefixes come first.
+/// Numbers of entries from one /16, one /24 and one address; under IPv6 from one /32, /48 and /64, because a
+/// host owns all addresses of a /64. Counts are compared in this order, so that crowded wide prefixes come
+/// first.
 pub(super) type Counts = [u32; 3];
 
 impl Crowd {
@@ -34,10 +35,10 @@ impl Crowd {
     }
 }
 
-/// The prefixes around an address, widest first: their lengths and bits.
+/// The prefixes around an address, widest first, as lengths and bits.
 fn prefixes(address: SocketAddr) -> [(u8, u128); 3] {
     let (bits, lengths) = match address.ip().to_canonical() {
-        // As a mapped IPv6 address.
+        // IPv4 addresses are counted as IPv4-mapped IPv6 addresses.
         IpAddr::V4(ip) => (ip.to_ipv6_mapped().to_bits(), [96 + 16, 96 + 24, 96 + 32]),
         IpAddr::V6(ip) => (ip.to_bits(), [32, 48, 64]),
     };

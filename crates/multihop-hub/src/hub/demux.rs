@@ -1,4 +1,4 @@
-//! Demultiplexing: the connection that a datagram is for.
+//! Demultiplexing: finds the connection of a datagram.
 
 use alloc::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::slots::Id;
 use crate::datagram::Entropy;
 use crate::protection::Destination;
 
-/// Which connection a datagram is for.
+/// Table from the destinations in datagrams to connections.
 #[derive(Debug, Default)]
 pub(super) struct Demux(BTreeMap<Destination, Id>);
 
@@ -19,13 +19,13 @@ impl Demux {
         self.0.extend(destinations.into_iter().map(|destination| (destination, id)));
     }
 
-    /// Whether a random index is already in use: then another must be drawn.
+    /// Whether a random index is already in use, so that another one must be drawn.
     pub(super) fn collides(&self, destinations: impl IntoIterator<Item = Destination>) -> bool {
         let mut indices = destinations.into_iter().filter(|to| matches!(to, Destination::Index(_)));
         indices.any(|destination| self.0.contains_key(&destination))
     }
 
-    /// A random index that no connection has.
+    /// Draws a random index that no connection has.
     pub(super) fn draw_index(&self, entropy: &mut Entropy) -> u32 {
         loop {
             let mut bytes = [0; 4];
@@ -37,7 +37,7 @@ impl Demux {
         }
     }
 
-    /// Removes those destinations that lead to this connection.
+    /// Removes the given destinations as far as they lead to this connection.
     pub(super) fn remove(&mut self, destinations: impl IntoIterator<Item = Destination>, id: Id) {
         for destination in destinations {
             if self.get(destination) == Some(id) {

@@ -19,7 +19,7 @@ impl HalfOpen {
         self.entries.len()
     }
 
-    /// Adds a connection from there; returns the number for [`remove`](Self::remove).
+    /// Adds a connection from this address; returns its number for [`remove`](Self::remove).
     pub(super) fn insert(&mut self, id: Id, from: SocketAddr) -> u64 {
         self.opened += 1;
         self.entries.insert(self.opened, (id, from));

@@ -82,11 +82,12 @@ impl Hub {
         }
         self.challenge(now, id, datagram.local);
         self.challenge_second(now, id);
-        // Even a datagram with nothing new may cause an answer.
+        // Even a datagram without new data may cause an answer.
         self.wake(id);
     }
 
-    /// The peer has forgotten a connection, which is over if the token proves that this is from the peer.
+    /// Handles a reset that reports a forgotten connection. The connection ends if the token proves that the
+    /// reset comes from the peer.
     fn on_forgotten(&mut self, from: SocketAddr, (index, token): (u32, ResetToken)) {
         let is_meant = |connection: &HubConnection| {
             connection.peer() == from && connection.protection.is_reset_by(index, &token)
@@ -149,7 +150,7 @@ impl Hub {
         }
     }
 
-    /// Answers the peer's request for the connection index that follows number `number`.
+    /// Answers the peer's request for the connection index after the one with this number.
     fn give_index(&mut self, now: Instant, id: Id, number: u64) {
         let fresh = self.demux.draw_index(&mut self.entropy);
         let Some(connection) = self.connections.get_mut(id) else { return };
@@ -200,14 +201,14 @@ impl Hub {
         }
     }
 
-    /// Handles a hello or SYN of a peer that has proved its address: the handshake begins at once, or waits for its
-    /// turn.
+    /// Handles a hello or SYN of a peer that has proved its address: begins the handshake at once, or queues
+    /// the datagram for one.
     fn admit(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
         let ports = (datagram.from.port(), self.port);
         if !self.has_room(now) {
             return;
         }
-        // Turns are for those who know the token, or at least our key.
+        // Handshakes are reserved for callers that know the token, or at least this listener's key.
         let is_cheap = self.acceptor.verifies_cheaply() || !self.acceptor.may_be_genuine(&datagram);
         if is_cheap && let Err(reply) = self.acceptor.accept(now, &datagram, ports, &mut self.entropy) {
             return self.reply_if_any(&datagram, reply);
@@ -220,7 +221,8 @@ impl Hub {
         }
     }
 
-    /// Handles a datagram whose turn has come. It may be a retransmission, and its connection may be open already.
+    /// Handles a queued datagram whose handshake may begin now. The datagram may be a retransmission, and its
+    /// connection may be open already.
     pub(super) fn receive_in_turn(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
         match self.acceptor.destination(now, &datagram).and_then(|to| self.demux.get(to)) {
             Some(id) => self.receive_for(now, id, datagram),
@@ -281,7 +283,7 @@ impl Hub {
         segment: Segment,
         datagram: IncomingDatagram<'_>,
     ) {
-        // Very rare: the initiator retransmits its hello, and another index is drawn.
+        // A collision is very rare: the initiator retransmits its hello, and another index is drawn.
         if self.demux.collides(protection.destinations(datagram.from)) {
             return;
         }
@@ -317,9 +319,11 @@ impl Hub {
         }
     }
 
-    /// A datagram was not delivered. Reports that quote nothing sent recently are ignored.
+    /// Handles a report that a datagram was not delivered. Reports that quote no recently sent datagram are
+    /// ignored.
     pub fn on_delivery_failure(&mut self, now: Instant, failure: &DeliveryFailure<'_>) {
-        // Routers quote at least eight bytes of the datagram, which a stranger cannot guess. This system needs not.
+        // Routers quote at least eight bytes of the datagram, which a stranger cannot guess. A report of this
+        // system may quote less.
         if failure.reporter.is_some() && failure.quoted.len() < MIN_QUOTED {
             return;
         }
@@ -342,8 +346,8 @@ impl Hub {
     }
 }
 
-/// Bytes that a router's report quotes at least: what RFC 792 requires. In an encrypted datagram they contain the
-/// index of the connection.
+/// Smallest number of bytes that a router's report must quote, by RFC 792. In an encrypted datagram they
+/// contain the index of the connection.
 const MIN_QUOTED: usize = 8;
 /// Largest number of queued replies to new peers; further ones are dropped.
 const MAX_REPLIES: usize = 4096;

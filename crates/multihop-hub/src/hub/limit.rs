@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant};
 
-/// Resource of a hub that has a limit, about which it warns.
+/// Limited resource of a hub, about which the log warns.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Limit {
     Connections,
@@ -12,7 +12,7 @@ pub(super) enum Limit {
     Handshakes,
 }
 
-/// A token bucket: N per second, and up to N at once.
+/// A token bucket for N events per second, and up to N at once.
 #[derive(Clone, Debug)]
 pub(super) struct RateLimit {
     interval: Duration,
@@ -21,7 +21,7 @@ pub(super) struct RateLimit {
     full: Instant,
 }
 
-/// Time of the last warning about each limit, and how often the limit was reached since.
+/// Time of the last warning about each limit, and the number of times that the limit was reached since.
 #[derive(Debug, Default)]
 pub(super) struct Warnings([(Option<Instant>, u64); 5]);
 
@@ -44,7 +44,7 @@ impl RateLimit {
         Self { interval: Duration::from_nanos(second.as_nanos() / n), burst: second, full: Instant::ZERO }
     }
 
-    /// Instant at which the token bucket has a token.
+    /// Instant at which the token bucket contains a token again.
     pub(super) fn next(&self) -> Instant {
         Instant::ZERO + (self.full + self.interval).saturating_since(Instant::ZERO + self.burst)
     }

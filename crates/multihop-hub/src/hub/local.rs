@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use multihop_core::{Duration, Instant};
 
-/// The address of this host from which the system sends to a peer.
+/// The local address from which the system sends to a peer.
 #[derive(Debug, Default)]
 pub(super) struct LocalAddress {
     found: Option<IpAddr>,
@@ -12,13 +12,13 @@ pub(super) struct LocalAddress {
 }
 
 impl LocalAddress {
-    /// Looks up the local address unless it was looked up recently; returns true if it has changed.
+    /// Looks up the local address, unless it was looked up recently; returns true if it has changed.
     pub(super) fn has_changed(&mut self, now: Instant, look: impl FnOnce() -> Option<IpAddr>) -> bool {
         if self.looked.is_some_and(|looked| now < looked + PAUSE) {
             return false;
         }
         self.looked = Some(now);
-        // Without a route to the peer nothing can be sent, and nothing is known.
+        // Without a route to the peer there is no local address.
         let Some(found) = look() else { return false };
         self.found.replace(found).is_some_and(|before| before != found)
     }

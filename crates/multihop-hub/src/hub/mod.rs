@@ -1,8 +1,9 @@
 //! Many connections on one socket, without the socket.
 //!
 //! A driver passes in datagrams ([`Hub::receive`]) and time ([`Hub::handle_timeout`]). After either, and
-//! after every call of an application, it drains [`Hub::poll_transmit`] and [`Hub::poll_event`], then asks
-//! [`Hub::poll_timeout`] when to come back. The hub has no clock, no socket and no randomness of its own.
+//! after every call of an application, it drains [`Hub::poll_transmit`] and [`Hub::poll_event`], then reads
+//! the next deadline from [`Hub::poll_timeout`]. The hub has no clock, no socket and no randomness of its
+//! own.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -62,7 +63,7 @@ pub struct Hub {
     lifecycle: lifecycle::Config,
     initial_ttl: u8,
     limits: Limits,
-    /// Memory that is left if all connections have buffers of their usual size.
+    /// Pool of memory beyond the usual buffer sizes of all connections.
     pool: Pool,
     /// Local UDP port of the socket.
     port: u16,
@@ -94,13 +95,13 @@ pub struct Hub {
     events: VecDeque<HubEvent>,
 }
 
-/// Services of the environment that a hub calls.
+/// Functions of the environment that a hub calls.
 pub struct Environment {
     /// Source of unpredictable random bytes.
     pub entropy: Entropy,
-    /// Query for the MTU of the path to a peer.
+    /// Returns the MTU of the path to a peer.
     pub path_mtu: PathMtu,
-    /// Query for the address of this host from which a peer is reached.
+    /// Returns the local address from which the system sends to a peer.
     pub local_address: LocalAddressTo,
 }
 
@@ -114,7 +115,7 @@ pub enum HubEvent {
 }
 
 impl Hub {
-    /// A hub without connections, for a socket with this port.
+    /// Creates a hub without connections, for a socket with this port.
     pub fn new(config: &Config, port: u16, environment: Environment) -> Result<Self, Error> {
         let Environment { mut entropy, path_mtu, local_address } = environment;
         let acceptor = protection::acceptor(config, port, &mut entropy);
@@ -175,14 +176,14 @@ impl Hub {
         id
     }
 
-    /// Opens a connection to a listener that is known by its address. The application must
-    /// [release](Self::release) it.
+    /// Opens a connection to a listener known by its address. The application must [release](Self::release)
+    /// the connection.
     pub fn connect(&mut self, peer: SocketAddr) -> Result<Id, Error> {
         self.connect_as(&peer.to_string(), peer)
     }
 
-    /// Opens a connection to a listener that is known by this name. The application must
-    /// [release](Self::release) it.
+    /// Opens a connection to a listener known by this name. The application must [release](Self::release) the
+    /// connection.
     pub fn connect_as(&mut self, name: &str, peer: SocketAddr) -> Result<Id, Error> {
         let (end, protection) = self.initiate(name, peer, self.transports.preferred);
         let id = self.insert(HubConnection::outgoing(name, peer, end, protection));
@@ -190,7 +191,7 @@ impl Hub {
         Ok(id)
     }
 
-    /// An end that opens a connection of this transport, and its protection.
+    /// Creates the initiating end of a connection with this transport, and its protection.
     fn initiate(
         &mut self,
         name: &str,
@@ -270,7 +271,7 @@ impl Hub {
         self.connections.get(id).map_or(Err(Error::Aborted), HubConnection::is_closed_by_peer)
     }
 
-    /// Closes our side after everything written. True when the peer has all of it.
+    /// Closes this end's side after all written data. Returns true once the peer has all of it.
     pub fn shutdown(&mut self, now: Instant, id: Id) -> Result<bool, Error> {
         let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
         let done = connection.shutdown(now)?;
@@ -278,7 +279,7 @@ impl Hub {
         Ok(done)
     }
 
-    /// Ends a connection now, with a reset to the peer.
+    /// Ends a connection at once, with a reset to the peer.
     pub fn abort(&mut self, id: Id) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.abort();
@@ -286,8 +287,8 @@ impl Hub {
         }
     }
 
-    /// Replaces who may connect, with the security mode that the socket has. Connections to peers whose key is no longer accepted
-    /// are aborted; returns how many there were.
+    /// Replaces the list of peers that may connect, in the security mode of the socket. Connections to peers
+    /// whose key is no longer accepted are aborted; returns their number.
     pub fn set_security(&mut self, config: &Config) -> usize {
         self.acceptor = protection::acceptor(config, self.port, &mut self.entropy);
         let is_revoked = |connection: &HubConnection| {
@@ -304,7 +305,7 @@ impl Hub {
         revoked.len()
     }
 
-    /// The application releases a connection, which then closes in the background.
+    /// Releases a connection on behalf of the application; it then closes in the background.
     pub fn release(&mut self, now: Instant, id: Id) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.holder = Holder::Released;
@@ -313,7 +314,7 @@ impl Hub {
         }
     }
 
-    /// Whether a connection was established; the error if it never will be.
+    /// Whether a connection was established; an error if it never will be.
     pub fn is_connected(&self, id: Id) -> Result<bool, Error> {
         self.connections.get(id).map_or(Err(Error::Aborted), HubConnection::is_connected)
     }
@@ -363,12 +364,12 @@ impl Hub {
         self.len() == 0
     }
 
-    /// Connections that are closed and only answer late segments.
+    /// Number of closed connections that only answer late segments.
     pub fn lingering(&self) -> usize {
         self.lingering.len()
     }
 
-    /// This host's end of a connection of the transport that its protection names.
+    /// Creates this host's end of a connection with the transport that its protection names.
     fn end(
         &mut self,
         peer: SocketAddr,
@@ -429,13 +430,13 @@ impl fmt::Debug for Hub {
     }
 }
 
-/// Bytes that the buffers of one connection hold at their usual size.
+/// Total size of one connection's buffers at their usual size, bytes.
 fn buffers(choices: &[Transport], limits: &Limits) -> usize {
     let received = choices.iter().map(|transport| transport.config.receive_buffer()).max();
     limits.send_buffer.saturating_add(received.and_then(|bytes| bytes.try_into().ok()).unwrap_or(usize::MAX))
 }
 
-/// Memory that is left if there are as many connections as possible.
+/// Pool of the memory that remains with the largest number of connections.
 fn pool(choices: &[Transport], limits: &Limits) -> Pool {
     let all = limits.connections.saturating_mul(buffers(choices, limits));
     Pool::new(limits.memory.saturating_sub(all) as u64)
@@ -451,18 +452,18 @@ fn mss_of(ours: Transports, mtu: u16, peer: SocketAddr, protection: &Protection)
     mtu.max(min).saturating_sub(ip + UDP_HEADER + protection.overhead() + uncounted)
 }
 
-/// Side of a connection's opening: caller or listener.
+/// Role of an end in opening a connection: caller or listener.
 #[derive(Clone, Copy, Debug)]
 enum Role {
     Initiator,
     Listener,
 }
 
-/// Bandwidth for the first pace of transports with adaptive pacing, because the bandwidth of a real path is unknown.
+/// Bandwidth assumed for the first gap of adaptive pacing, because the bandwidth of a real path is unknown.
 const BANDWIDTH: BitRate = BitRate(2_000_000);
-/// Largest number of resets per second for connections that this host has forgotten.
+/// Largest number of resets per second for connections whose state this host no longer has.
 const MAX_RESETS: usize = 1000;
-/// The MTU of most paths: that of Ethernet.
+/// MTU of most paths, that of Ethernet.
 const USUAL_MTU: u16 = 1500;
 const UDP_HEADER: u16 = 8;
 /// The smallest path MTU that Linux accepts (`net.ipv4.route.min_pmtu`).

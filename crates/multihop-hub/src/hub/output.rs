@@ -85,8 +85,8 @@ impl Hub {
         }
     }
 
-    /// Sends a copy of a segment (a datagram of `len` bytes) to an address that the peer may have moved to. The copy
-    /// is encrypted separately, so that an observer cannot link the two datagrams.
+    /// Sends a copy of a segment, a datagram of `len` bytes, to an address to which the peer may have moved.
+    /// The copy is encrypted separately, so that an observer cannot link the two datagrams.
     fn copy(&mut self, now: Instant, id: Id, segment: &Segment, len: usize) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(to) = connection.paths.take_copy(len) else { return };
@@ -117,7 +117,8 @@ impl Hub {
         self.events.push_back(HubEvent::Changed(id));
     }
 
-    /// Updates the deadline of a connection that has nothing more to send now, and ends the connection if it is over.
+    /// Updates the deadline of a connection that has nothing more to send now, and ends a completed
+    /// connection.
     fn settle(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.is_ready = false;
@@ -142,7 +143,7 @@ impl Hub {
                 self.closed += 1;
                 self.bound_lingering();
             }
-            // In LISTEN: the peer's SYN was rejected, or the peer has reset.
+            // LISTEN means that the peer's SYN was rejected, or that the peer has reset the connection.
             State::Listen | State::Closed => self.on_closed(id),
             _ => {}
         }
@@ -158,7 +159,7 @@ impl Hub {
         }
     }
 
-    /// Handles the end of an endpoint. Unread data stays until the application releases the connection.
+    /// Handles the end of an endpoint. Unread data remains until the application releases the connection.
     fn on_closed(&mut self, id: Id) {
         self.detach(id);
         if let Some(connection) = self.connections.get_mut(id)
@@ -171,7 +172,8 @@ impl Hub {
         }
     }
 
-    /// Aborts a connection and removes it from the tables, so that datagrams from the peer are no longer for it.
+    /// Aborts a connection and removes it from the tables, so that datagrams from the peer no longer reach
+    /// it.
     pub(super) fn detach(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.end.abort();

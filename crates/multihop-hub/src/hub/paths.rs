@@ -6,12 +6,13 @@ use multihop_core::{Duration, Instant};
 
 use crate::protection::{Challenge, Freshness};
 
-/// The peer's current address, and an address that it may have moved to.
+/// The peer's current address, and an address to which it may have moved.
 ///
-/// An attacker cannot forge an authentic datagram, but can forward one from another address, and faster
-/// than it arrives from the peer. So the peer keeps its address as long as authentic datagrams, even
-/// duplicates, come from there. Meanwhile both addresses get what is sent; the new one no more than three times
-/// what came from it, until it has answered a challenge (as in RFC 9000, sections 8.1 and 9.3).
+/// An attacker cannot forge an authentic datagram, but can forward one from another address, and faster than
+/// it arrives from the peer. The peer's address therefore stays the same while authentic datagrams, even
+/// duplicates, arrive from it. Meanwhile datagrams are sent to both addresses. Until the new address has
+/// answered a challenge, it receives at most three times the bytes that came from it (as in RFC 9000,
+/// sections 8.1 and 9.3).
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     current: SocketAddr,
@@ -21,7 +22,7 @@ pub(super) struct Paths {
     candidate: Option<CandidateAddress>,
 }
 
-/// Further address from which authentic datagrams of the peer come.
+/// Another address from which authentic datagrams of the peer arrive.
 #[derive(Clone, Copy, Debug)]
 struct CandidateAddress {
     address: SocketAddr,
@@ -35,8 +36,9 @@ struct CandidateAddress {
 /// Progress in validating that the peer receives datagrams at an address.
 #[derive(Clone, Copy, Debug)]
 enum Validation {
-    /// The address is not validated: the peer has not proved that it receives there. Counts bytes received from and
-    /// sent to the address (the amplification limit), and stores the challenge and its time.
+    /// The address is not validated: the peer has not proved that it receives datagrams there. Counts bytes
+    /// received from and sent to the address (the amplification limit), and stores the challenge and its
+    /// time.
     Open { received: usize, sent: usize, challenge: Option<(Challenge, Instant)> },
     /// The peer has returned the challenge.
     Done,
@@ -53,7 +55,7 @@ impl Paths {
         Self { current, validation, candidate: None }
     }
 
-    /// Whether a datagram of this length may be sent to the peer's address, which then counts as sent.
+    /// Whether a datagram of this length may be sent to the peer's address; if so, counts it as sent.
     pub(super) fn may_send(&mut self, len: usize) -> bool {
         self.validation.may_send(len)
     }
@@ -63,8 +65,9 @@ impl Paths {
         self.current
     }
 
-    /// Processes an authentic datagram of `len` bytes from `from`. Returns true if it decides whether the peer has
-    /// moved to a new address: either the migration is complete, or the peer still sends from the old one.
+    /// Processes an authentic datagram of `len` bytes from `from`. Returns true if the datagram shows whether
+    /// the peer has moved to a new address: either the migration is complete, or the peer still sends from
+    /// the old address.
     pub(super) fn on_authentic(
         &mut self,
         now: Instant,
@@ -94,7 +97,7 @@ impl Paths {
         false
     }
 
-    /// The peer has returned the number of a challenge, from this address.
+    /// Handles the peer's response to a challenge, sent from this address.
     pub(super) fn on_response(&mut self, from: SocketAddr, number: &Challenge) {
         if from == self.current {
             self.validation.on_response(number);
@@ -118,7 +121,7 @@ impl Paths {
         Some((candidate.address, candidate.validation.take_challenge(now, random)?))
     }
 
-    /// Address that gets a copy of the next datagram (of `len` bytes), within the amplification limit.
+    /// Address that receives a copy of the next datagram (of `len` bytes), within the amplification limit.
     pub(super) fn take_copy(&mut self, len: usize) -> Option<SocketAddr> {
         let candidate = self.candidate.as_mut()?;
         if !candidate.validation.may_send(len) {
@@ -152,7 +155,7 @@ impl Validation {
         }
     }
 
-    /// The number of a challenge that is to be sent now, which is `random` for the first one.
+    /// The challenge to send now; `random` creates the first one.
     fn take_challenge(&mut self, now: Instant, random: impl FnOnce() -> Challenge) -> Option<Challenge> {
         let Self::Open { received, sent, challenge } = self else { return None };
         let is_early = challenge.is_some_and(|(_, last)| now < last + PAUSE);
@@ -214,7 +217,7 @@ mod tests {
         paths.on_authentic(at(ms), place(n), 50, Freshness::Newest);
     }
 
-    /// The peer at place 1, and a candidate at place 2 that has answered a challenge.
+    /// Paths with the peer at address 1, and a candidate at address 2 that has answered a challenge.
     fn validated() -> Paths {
         let mut paths = Paths::new(place(1));
         newest(&mut paths, 0, 2);
@@ -271,7 +274,7 @@ mod tests {
             newest(&mut paths, 1000, 2);
             assert_eq!(paths.current(), place(1));
         }
-        // A late datagram does not show where the peer is now.
+        // A late datagram does not show the peer's current address.
         let mut paths = validated();
         paths.on_authentic(at(900), place(1), 50, Freshness::Late);
         newest(&mut paths, 1000, 2);

@@ -2,7 +2,7 @@
 
 use multihop_core::LostSegment;
 
-/// The starts of the last datagrams, to recognise one when a router quotes it.
+/// The first bytes of the last datagrams, by which a quoted datagram is recognised.
 #[derive(Debug, Default)]
 pub(super) struct RecentDatagrams {
     all: [SentDatagram; KEPT],
@@ -13,7 +13,7 @@ pub(super) struct RecentDatagrams {
 struct SentDatagram {
     start: [u8; START],
     len: u8,
-    /// Segment in the datagram, if it had data or FIN.
+    /// Segment in the datagram, if it contained data or FIN.
     segment: Option<LostSegment>,
 }
 
@@ -28,7 +28,8 @@ impl RecentDatagrams {
         self.next = (self.next + 1) % KEPT;
     }
 
-    /// `Some` if a datagram that starts like this was sent recently; inside, its segment if that had data or FIN.
+    /// `Some` if a datagram that starts with these bytes was sent recently; the inner value is its segment,
+    /// if it contained data or FIN.
     pub(super) fn find(&self, quoted: &[u8]) -> Option<Option<LostSegment>> {
         let newest_first = (1..=KEPT).map(|back| &self.all[(self.next + KEPT - back) % KEPT]);
         newest_first
@@ -39,8 +40,8 @@ impl RecentDatagrams {
 }
 
 impl SentDatagram {
-    /// Whether a datagram begins with the quoted bytes. A report of this system may quote nothing: then the newest
-    /// datagram matches.
+    /// Whether a datagram begins with the quoted bytes. A report of this system may quote nothing; then the
+    /// newest datagram matches.
     fn starts_with(&self, quoted: &[u8]) -> bool {
         let len = quoted.len().min(usize::from(self.len));
         quoted[..len] == self.start[..len]

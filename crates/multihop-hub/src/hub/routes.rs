@@ -1,4 +1,4 @@
-//! Changes of this host's routes, for the connections whose datagrams take them.
+//! Changes of this host's routes, reported to the connections that use the routes.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,8 +10,9 @@ use super::Hub;
 use crate::datagram::RouteChange;
 
 impl Hub {
-    /// Routes of this host have changed: connections to peers for which there is another route, or none, are told. They
-    /// need not wait for their timers. Returns how many routes were looked up, at most one for each peer.
+    /// Handles changes of this host's routes: notifies connections to peers that have a new route, or none,
+    /// so that they need not wait for their timers. Returns the number of route lookups, at most one per
+    /// peer.
     pub fn on_route_changes(&mut self, now: Instant, changes: &[RouteChange]) -> usize {
         let mut notices: BTreeMap<IpAddr, Option<Notice>> = BTreeMap::new();
         let (mut lookups, mut told) = (0, Vec::new());

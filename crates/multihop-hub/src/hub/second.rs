@@ -1,6 +1,8 @@
-//! The second path of a connection: a further address of the caller, beside that of the handshake.
+//! The second path of a connection: another address of the caller, in addition to the address of the
+//! handshake.
 //!
-//! docs/models/net.md describes it. What leaves on it, and when, is the transport's: `multihop_transport::mesh`.
+//! docs/models/net.md describes it. The transport `multihop_transport::mesh` decides which segments leave on
+//! the second path, and when.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -22,7 +24,7 @@ pub(super) struct SecondPath {
 }
 
 impl SecondPath {
-    /// The path from another local address to a peer that has completed a handshake.
+    /// Creates the path from another local address to a peer that has completed a handshake.
     pub(super) const fn to(peer: SocketAddr, source: IpAddr) -> Self {
         Self { paths: Paths::new(peer), source: Some(source) }
     }
@@ -34,13 +36,13 @@ impl SecondPath {
     }
 }
 
-/// Whether a segment arrived on the path to which it belongs. Segments that belong to no path may arrive on either.
+/// Whether a segment arrived on its path. Segments that belong to no path may arrive on either.
 pub(super) fn is_on_its_path(segment: &Segment, freshness: Option<Freshness>, on_second: bool) -> bool {
     let own = is_of_second(segment);
     own.is_none_or(|own| own == (on_second && freshness.is_some()))
 }
 
-/// Whether a segment belongs to the second path; `None` if it may take either.
+/// Whether a segment belongs to the second path; `None` if it may use either path.
 pub(super) const fn is_of_second(segment: &Segment) -> Option<bool> {
     match segment {
         Segment::Mesh(segment) => segment.second_path(),
@@ -49,9 +51,9 @@ pub(super) const fn is_of_second(segment: &Segment) -> Option<bool> {
 }
 
 impl Hub {
-    /// Sends from these addresses of the host: from the first one in place of the address that the system chooses, and on a
-    /// second path from the second one, as soon as the peer has given an index for it. Only encrypted connections of `mesh` have
-    /// a second path, and only if both ends support it.
+    /// Sets the local addresses. The first one replaces the address that the system chooses. The second one
+    /// is for a second path, which opens as soon as the peer has given an index for it. Only encrypted
+    /// connections of `mesh` have a second path, and only if both ends support it.
     pub fn send_from(&mut self, id: Id, local: &[IpAddr]) -> Result<(), Error> {
         let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
         connection.source = local.first().copied();
@@ -59,7 +61,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Opens the second path that the application wants, if it is possible now.
+    /// Opens the second path that the application has requested, if that is possible now.
     pub(super) fn open_second(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(source) = connection.wanted.filter(|_| connection.protection.has_second_index()) else {
@@ -73,7 +75,7 @@ impl Hub {
         }
     }
 
-    /// Bounds segments by the smaller MTU of both paths.
+    /// Limits segments to the smaller MTU of both paths.
     pub(super) fn bound_mss(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(second) = &connection.second else { return };
@@ -84,7 +86,7 @@ impl Hub {
         connection.end.set_mss(mss_of(self.transports, mtu, peer, &connection.protection));
     }
 
-    /// Sends a challenge on the second path until the peer has shown that it receives there.
+    /// Sends a challenge on the second path until the peer has proved that it receives datagrams there.
     pub(super) fn challenge_second(&mut self, now: Instant, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(second) = &mut connection.second else { return };

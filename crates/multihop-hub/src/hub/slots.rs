@@ -1,15 +1,15 @@
-//! Storage for connections whose identifiers never refer to a later connection.
+//! Storage for connections, whose identifiers are never reused for a later connection.
 
 use alloc::vec::Vec;
 
-/// Identifies an entry of `Slots`; never a later one in the same slot.
+/// Identifies an entry of `Slots`, and never a later entry in the same slot.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Id {
     slot: u32,
     generation: u32,
 }
 
-/// Table of entries by identifiers that stay valid when others are removed.
+/// Table of entries whose identifiers stay valid when other entries are removed.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     entries: Vec<Slot<T>>,
@@ -23,7 +23,7 @@ struct Slot<T> {
 }
 
 impl Id {
-    /// The slot: less than the largest number of entries so far.
+    /// Index of the slot, less than the largest number of entries so far.
     pub fn index(self) -> usize {
         self.slot as usize
     }

@@ -1,5 +1,5 @@
-//! Rate limit of handshakes, which cost Diffie-Hellman operations. Callers with proved addresses wait for their turn;
-//! turns are shared fairly among addresses.
+//! Rate limit of handshakes, whose Diffie-Hellman operations are expensive. Callers with proved addresses
+//! wait in a queue that is fair among addresses.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -10,25 +10,24 @@ use super::crowd::Crowd;
 use super::limit::RateLimit;
 use crate::datagram::IncomingDatagram;
 
-/// Who may begin a handshake, and when.
-///
-/// Waiting datagrams are served in the order of their rounds (start-time fair queueing): the first datagram
-/// of an address is in the current round, the next one of the same address a round later, and so on. Many
-/// addresses of one prefix wait a little longer as well. A genuine caller therefore does not wait for the
-/// whole flood, only for one turn of each address that is as crowded as its own.
+/// Queue of callers that wait for a handshake. Waiting datagrams are served in the order of their rounds
+/// (start-time fair queueing): the first datagram of an address is in the current round, the next one of the
+/// same address a round later, and so on. If many addresses share a prefix, their datagrams wait slightly
+/// longer. A genuine caller therefore does not wait for the whole flood, only for one handshake of each
+/// address that is as crowded as its own.
 #[derive(Debug)]
 pub(super) struct Turns {
     rate: RateLimit,
-    /// The most datagrams that wait: as many as are served in a second.
+    /// Largest number of waiting datagrams: as many as are served in a second.
     most: usize,
     waiting: Vec<Waiting>,
     crowd: Crowd,
-    /// The round of the datagram that was served last.
+    /// Round of the datagram that was served last.
     round: u64,
     arrivals: u64,
 }
 
-/// A datagram that waits for its turn.
+/// A datagram waiting for its handshake.
 #[derive(Debug)]
 pub(super) struct Waiting {
     round: u64,
@@ -51,12 +50,12 @@ impl Turns {
         }
     }
 
-    /// Takes a turn for a handshake at once, if one is free and no datagram waits. Returns whether it did.
+    /// Permits a handshake at once, if the rate allows it and no datagram waits. Returns whether it did.
     pub(super) fn take(&mut self, now: Instant) -> bool {
         self.waiting.is_empty() && !self.rate.is_exceeded(now)
     }
 
-    /// Queues a datagram for its turn; returns whether there is room for it.
+    /// Queues a datagram for a later handshake; returns whether there is room for it.
     pub(super) fn wait(&mut self, datagram: &IncomingDatagram<'_>) -> bool {
         let &IncomingDatagram { from, local, ttl, bytes } = datagram;
         let [_, _, here] = self.crowd.counts(from);
@@ -76,7 +75,7 @@ impl Turns {
         true
     }
 
-    /// Next waiting datagram whose turn has come.
+    /// Next waiting datagram whose handshake may begin now.
     pub(super) fn next(&mut self, now: Instant) -> Option<Waiting> {
         let order = |n: &usize| (self.waiting[*n].round, self.waiting[*n].arrival);
         let first = (0..self.waiting.len()).min_by_key(order)?;
@@ -89,7 +88,7 @@ impl Turns {
         Some(next)
     }
 
-    /// Instant at which the next waiting datagram gets its turn.
+    /// Instant at which the next waiting datagram may be served.
     pub(super) fn deadline(&self) -> Option<Instant> {
         (!self.waiting.is_empty()).then(|| self.rate.next())
     }
@@ -98,8 +97,8 @@ impl Turns {
         self.waiting.iter().any(|waiting| waiting.from == from && waiting.bytes == bytes)
     }
 
-    /// Removes a datagram that is more crowded than one from `from`. A sample is enough, because a flood is most of
-    /// what waits.
+    /// Removes a waiting datagram whose address is more crowded than `from`. A sample is sufficient, because
+    /// most waiting datagrams belong to the flood.
     fn displace(&mut self, from: SocketAddr) -> bool {
         self.arrivals += 1;
         let len = self.waiting.len();
@@ -121,7 +120,7 @@ impl Waiting {
     }
 }
 
-/// Bytes of a datagram that may wait: more than any genuine one has.
+/// Largest length of a waiting datagram, bytes; genuine ones are shorter.
 const LONGEST: usize = 512;
 /// Largest number of waiting datagrams from one address.
 const MAX_WAITING_PER_ADDRESS: u32 = 8;
@@ -146,7 +145,7 @@ mod tests {
         turns.wait(&IncomingDatagram { from, local: None, ttl: None, bytes: &[byte] })
     }
 
-    /// Ten turns a second, of which all ten of the burst are taken.
+    /// A queue for ten handshakes per second, whose burst of ten has been used.
     fn turns() -> Turns {
         let mut turns = Turns::new(10);
         assert_eq!((0..20).filter(|_| turns.take(at(0))).count(), 10);
@@ -185,7 +184,7 @@ mod tests {
             assert!(wait(&mut turns, address(caller), 0));
             assert_eq!(turns.waiting.len(), 10);
             let all: Vec<_> = (1..11).map(|n| served(&mut turns, 100 * n).unwrap()).collect();
-            // The first addresses of a prefix are as good as any other.
+            // The first addresses of a prefix are treated like any other.
             assert!(all[..5].contains(&address(caller)), "{all:?}");
             assert_eq!(turns.deadline(), None);
         }

@@ -1,4 +1,4 @@
-//! The key of a group, under which its members seal datagrams for each other.
+//! Key of a group, by which its members encrypt datagrams for each other.
 
 use alloc::vec::Vec;
 
@@ -17,13 +17,13 @@ impl GroupKey {
         Self(Aead::new(&key.into()))
     }
 
-    /// Encrypts a text and appends its tag. No two texts may have one nonce.
+    /// Encrypts a text and appends its tag. Every text needs a different nonce.
     pub fn seal(&self, nonce: [u8; 12], known: &[u8], text: &mut Vec<u8>) {
         let tag = self.0.encrypt(nonce, known, text).expect("a text of a datagram's length");
         text.extend(tag);
     }
 
-    /// Decrypts a text with its tag; `None` if no member has sealed it.
+    /// Decrypts a text with its tag; `None` if no member has encrypted it.
     pub fn open(&self, nonce: [u8; 12], known: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         let (text, tag) = sealed.split_last_chunk()?;
         let mut text = text.to_vec();
@@ -31,7 +31,7 @@ impl GroupKey {
     }
 }
 
-/// Separates the key of a group from other uses of a shared key.
+/// Prefix that separates the key of a group from other uses of a shared key.
 const GROUP: &str = "multihop group 1";
 
 #[cfg(test)]

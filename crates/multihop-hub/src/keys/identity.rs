@@ -17,8 +17,8 @@ pub struct Identity {
     public: PublicKey,
 }
 
-/// A secret that both ends have in addition to their key pairs. If somebody learns to break Curve25519, by a quantum
-/// computer for example, what was recorded before stays secret.
+/// A secret that both ends have in addition to their key pairs. It keeps recorded traffic secret even if
+/// Curve25519 is broken later, for example by a quantum computer.
 #[derive(Clone)]
 pub struct SharedKey(Zeroizing<[u8; KEY]>);
 
@@ -27,7 +27,7 @@ pub struct SharedKey(Zeroizing<[u8; KEY]>);
 pub struct PublicKey([u8; KEY]);
 
 impl Identity {
-    /// A new key pair, from the system's random numbers.
+    /// Generates a key pair from the system's random numbers.
     #[cfg(feature = "std")]
     pub fn generate() -> std::io::Result<Self> {
         let mut secret = Zeroizing::new([0; KEY]);
@@ -53,19 +53,19 @@ impl Identity {
         &self.secret
     }
 
-    /// The text of the private key.
+    /// Encodes the private key as text.
     pub fn to_text(&self) -> Zeroizing<String> {
         encode(&self.secret, SECRET)
     }
 
-    /// The key pair with a private key from [`to_text`](Self::to_text).
+    /// Decodes a key pair from the text that [`to_text`](Self::to_text) returns.
     pub fn from_text(text: &str) -> Result<Self, TextError> {
         parse(text, SECRET).map(Self::from_secret)
     }
 }
 
 impl SharedKey {
-    /// A new key, from the system's random numbers.
+    /// Generates a key from the system's random numbers.
     #[cfg(feature = "std")]
     pub fn generate() -> std::io::Result<Self> {
         let mut secret = Zeroizing::new([0; KEY]);
@@ -83,12 +83,12 @@ impl SharedKey {
         self.0.clone()
     }
 
-    /// The text of the key.
+    /// Encodes the key as text.
     pub fn to_text(&self) -> Zeroizing<String> {
         encode(&self.0, SHARED)
     }
 
-    /// The key with a text from [`to_text`](Self::to_text).
+    /// Decodes a key from the text that [`to_text`](Self::to_text) returns.
     pub fn from_text(text: &str) -> Result<Self, TextError> {
         parse(text, SHARED).map(Self)
     }
@@ -138,7 +138,7 @@ impl FromStr for PublicKey {
     }
 }
 
-/// The text of a key: prefix, key and check on one line.
+/// Encodes a key as text on one line: prefix, key and check.
 fn encode(key: &[u8; KEY], prefix: &'static str) -> Zeroizing<String> {
     let mut bytes = Zeroizing::new([0; KEY + CHECK]);
     bytes[..KEY].copy_from_slice(key);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn public_half_is_that_of_rfc_7748() {
-        // Section 5.2: k and u are 9, after one iteration.
+        // Section 5.2: the initial k and u are 9; this is the result after one iteration.
         let hex = "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079";
         let public = std::array::from_fn(|n| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).unwrap());
         let nine = Identity::from_secret(std::array::from_fn(|n| if n == 0 { 9 } else { 0 }));
@@ -202,7 +202,7 @@ mod tests {
             let text = PublicKey(key).to_string();
             let mut wrong = text.clone();
             wrong.replace_range(at..=at, &other);
-            // The check has 24 bits: about one wrong text in 16 million passes.
+            // The check has 24 bits: about one wrong text in 16 million is accepted.
             prop_assert_eq!(wrong.parse::<PublicKey>().is_ok(), wrong == text);
         }
     }

@@ -1,4 +1,4 @@
-//! The identity of peers: keys and tokens. `docs/wire.md` specifies their text forms.
+//! Identities of peers: keys and tokens. `docs/wire.md` specifies their text forms.
 
 mod group;
 mod identity;

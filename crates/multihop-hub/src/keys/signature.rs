@@ -1,7 +1,8 @@
-//! Signatures with the keys of this project, which are points on Curve25519.
+//! Signatures with the keys of identities, which are points on Curve25519.
 //!
-//! The construction is that of XEdDSA (Perrin, 2016): the key pair is converted to Ed25519, so that the verifier needs
-//! nothing but the public key. The nonce is derived from the private key and the message, as in RFC 8032.
+//! The construction is that of XEdDSA (Perrin, 2016): the key pair is converted to Ed25519, so that the
+//! verifier needs only the public key. The nonce is derived from the private key and the message, as in RFC
+//! 8032.
 
 use blake2::{Blake2s256, Digest};
 use curve25519_dalek::edwards::EdwardsPoint;
@@ -17,7 +18,7 @@ use super::{Identity, PublicKey};
 pub const SIGNATURE: usize = 64;
 
 impl Identity {
-    /// Signs a message. Each use of signatures needs a label of its own at the beginning of its messages.
+    /// Signs a message. Each use of signatures needs a distinct label at the beginning of its messages.
     pub fn sign(&self, message: &[u8]) -> [u8; SIGNATURE] {
         let scalar = Scalar::from_bytes_mod_order(clamp_integer(*self.secret()));
         let is_negative = EdwardsPoint::mul_base(&scalar).compress().as_bytes()[31] & 0x80 != 0;
@@ -39,7 +40,7 @@ impl PublicKey {
     }
 }
 
-/// Separates the nonces of signatures from other uses of a private key.
+/// Prefix that separates the nonces of signatures from other uses of a private key.
 const NONCES: &str = "multihop signature nonce 1";
 
 #[cfg(test)]
@@ -65,7 +66,7 @@ mod tests {
         }
     }
 
-    /// Ed25519 of ring, an independent implementation, accepts the signatures.
+    /// Verifies the signatures with the Ed25519 of ring, an independent implementation.
     #[cfg(feature = "std")]
     #[test]
     fn signatures_are_those_of_ed25519() {

@@ -1,9 +1,9 @@
-//! Keys and tokens as text that users can copy or read aloud, with a check against typing errors.
+//! Text forms of keys and tokens, which users can copy or read aloud, with a check against typing errors.
 
 use alloc::string::String;
 use blake2::{Blake2s256, Digest};
 
-/// Why a text is not a key or token.
+/// Reason for which a text is not a key or token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TextError {
     /// The prefix is missing.
@@ -20,12 +20,12 @@ pub enum TextError {
     /// A character that such texts cannot have.
     #[error("it contains '{0}', allowed: digits and letters except u")]
     Character(char),
-    /// The check at the end of the text does not match the rest: it is mistyped.
+    /// The check at the end of the text does not match the rest, so the text is mistyped.
     #[error("mistyped: the check at its end does not match")]
     Check,
 }
 
-/// The first `length` characters of the text of `bytes`, five bits each, the first the most significant.
+/// The first `length` characters of the text of `bytes`: five bits each, most significant bits first.
 pub(super) fn encode(bytes: &[u8], length: usize) -> String {
     let bit = |n: usize| bytes.get(n / 8).map_or(0, |byte| byte >> (7 - n % 8) & 1);
     let value = |at: usize| (5 * at..5 * at + 5).fold(0, |value, n| value << 1 | bit(n));
@@ -49,7 +49,7 @@ pub(super) fn decode<const N: usize>(text: &str, length: usize) -> Result<[u8; N
     if found == length { Ok(bytes) } else { Err(TextError::Length { found, allowed: length }) }
 }
 
-/// The check that ends a text of this kind.
+/// The check at the end of a text of this kind.
 pub(super) fn check(kind: &str, bytes: &[u8]) -> [u8; 3] {
     let digest = Blake2s256::new().chain_update(kind).chain_update(bytes).finalize();
     [digest[0], digest[1], digest[2]]
@@ -65,7 +65,7 @@ fn value(character: char) -> Result<u8, TextError> {
     place.map(|(value, _)| value).ok_or(TextError::Character(character))
 }
 
-/// Crockford's base 32: no i, l, o and u.
+/// Alphabet of Crockford's base 32, without i, l, o and u.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 #[cfg(test)]

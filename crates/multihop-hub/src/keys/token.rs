@@ -16,7 +16,7 @@ use super::text::{self, TextError};
 pub struct Token([u8; SECRET]);
 
 impl Token {
-    /// A new token, from the system's random numbers.
+    /// Generates a token from the system's random numbers.
     #[cfg(feature = "std")]
     pub fn generate() -> std::io::Result<Self> {
         let mut secret = [0; SECRET];
@@ -29,7 +29,7 @@ impl Token {
         Self(secret)
     }
 
-    /// The pre-shared key of the handshake.
+    /// Derives the pre-shared key of the handshake.
     pub(crate) fn psk(&self) -> Zeroizing<[u8; 32]> {
         Zeroizing::new(Blake2s256::new().chain_update(PSK).chain_update(self.0).finalize().into())
     }
@@ -75,7 +75,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The check in the last character: five bits.
+/// The check in the last character of the text: five bits.
 fn check_bits(secret: &[u8; SECRET]) -> u8 {
     text::check("token", secret)[0] & 0xf8
 }

@@ -20,9 +20,9 @@ use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::transport::TransportName;
 
-/// Turns the segments of one connection into datagrams, and datagrams into segments.
+/// Converts the segments of one connection into datagrams, and datagrams into segments.
 pub(crate) enum Protection {
-    /// No protection: segments are not changed.
+    /// No protection: segments are sent unchanged.
     Plain(PlainSession),
     /// Segments are encrypted and authenticated.
     Encrypted(Box<Session>),
@@ -37,14 +37,14 @@ impl Protection {
         }
     }
 
-    /// Proves this end's address as the earlier protection of a connection to the same listener did.
+    /// Takes over the proof of this end's address from an earlier connection to the same listener.
     pub(crate) fn take_cookie(&mut self, earlier: &Self) {
         if let (Self::Plain(plain), Self::Plain(earlier)) = (self, earlier) {
             plain.take_cookie(earlier);
         }
     }
 
-    /// Accepts a buffer that the data of the next received segment will reuse.
+    /// Accepts a buffer for the data of the next received segment.
     pub(crate) fn reuse(&mut self, memory: Vec<u8>) {
         match self {
             Self::Plain(plain) => plain.reuse(memory),
@@ -52,7 +52,7 @@ impl Protection {
         }
     }
 
-    /// The transport that this end's SYN opens, or that its answer to one chooses.
+    /// The transport in this end's SYN, or in its answer to the peer's SYN.
     pub(crate) fn transport(&self) -> TransportName {
         match self {
             Self::Plain(plain) => plain.transport(),
@@ -60,7 +60,8 @@ impl Protection {
         }
     }
 
-    /// Appends the datagram with the protected `segment`. Appends nothing while the handshake has no key for it.
+    /// Appends the datagram with the protected `segment`. Appends nothing while the handshake has no key for
+    /// the segment.
     pub(crate) fn protect(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match self {
             Self::Plain(plain) => plain.emit(segment, out),
@@ -68,7 +69,8 @@ impl Protection {
         }
     }
 
-    /// Reads a datagram. `ports` are the peer's and ours; `peer` is the peer's last known address.
+    /// Reads a datagram. `ports` are the ports of the peer and of this end; `peer` is the peer's last known
+    /// address.
     pub(crate) fn unprotect(
         &mut self,
         now: Instant,
@@ -86,12 +88,12 @@ impl Protection {
         }
     }
 
-    /// Datagram with a challenge, whose number the peer must return: validates a new address or the second path.
+    /// Datagram with a challenge that the peer must return, to validate a new address or the second path.
     pub(crate) fn challenge(&mut self, now: Instant, path: Path, number: &Challenge) -> Option<Vec<u8>> {
         self.probe(now, Content::Challenge, path, number)
     }
 
-    /// The datagram that returns the number of the challenge that has just arrived, on its path.
+    /// Datagram that returns the challenge which has just arrived, on the same path.
     pub(crate) fn respond(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
         let path = if self.is_on_second() { Path::Second } else { Path::First };
         self.probe(now, Content::Response, path, number)
@@ -104,8 +106,8 @@ impl Protection {
         }
     }
 
-    /// Answers the peer's request for the connection index that follows number `number`; `fresh` is a random index
-    /// for it.
+    /// Answers the peer's request for the connection index after the one with this number; `fresh` is a
+    /// random index for it.
     pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
         match self {
             Self::Plain(_) => IndexChange::default(),
@@ -113,12 +115,12 @@ impl Protection {
         }
     }
 
-    /// Whether the newest authentic datagram came on the second path.
+    /// Whether the newest authentic datagram arrived on the second path.
     pub(crate) fn is_on_second(&self) -> bool {
         matches!(self, Self::Encrypted(session) if session.is_on_second())
     }
 
-    /// Whether the newest datagram of the peer came on the second path, so that answers leave there.
+    /// Whether the newest datagram of the peer arrived on the second path, so that answers leave there.
     pub(crate) fn heard_on_second(&self) -> bool {
         matches!(self, Self::Encrypted(session) if session.heard_on_second())
     }
@@ -151,7 +153,7 @@ impl Protection {
         }
     }
 
-    /// The destinations by which datagrams from the peer at `peer` name this connection.
+    /// Destinations in datagrams of the peer at `peer` that identify this connection.
     pub(crate) fn destinations(&self, peer: SocketAddr) -> Vec<Destination> {
         match self {
             Self::Plain(_) => vec![Destination::Peer(peer)],
@@ -187,7 +189,8 @@ impl Protection {
         }
     }
 
-    /// Whether the peer has reset the connection that it knew by this index.
+    /// Whether a reset with this index and token ends the connection: the peer gave the index, and the token
+    /// is valid.
     pub(crate) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -195,7 +198,7 @@ impl Protection {
         }
     }
 
-    /// Reason for which the listener refuses the connection, as far as it states one.
+    /// Reason for which the listener refuses the connection; `None` if it states none.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match self {
             Self::Plain(_) => None,

@@ -1,4 +1,4 @@
-//! Cookies: a listener answers a new peer with one instead of keeping state, until the peer returns it.
+//! Cookies: a listener answers a new peer with a cookie and keeps no state until the peer returns it.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -9,10 +9,11 @@ use multihop_core::{Duration, Instant};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// Shows that a peer receives datagrams sent to its address.
+/// Proof that a peer receives datagrams sent to its address.
 pub(crate) type Cookie = [u8; 16];
 
-/// The key of cookies: a cookie is a keyed hash of address, port and time, so that none needs to be stored.
+/// Secret key from which cookies are computed. A cookie is a keyed hash of address, port and time, so that
+/// none needs to be stored.
 #[derive(Clone)]
 pub(crate) struct CookieKey(Zeroizing<[u8; 32]>);
 
@@ -31,7 +32,7 @@ impl CookieKey {
     pub(crate) fn verify(&self, now: Instant, from: SocketAddr, cookie: &Cookie) -> bool {
         let now = bucket(now);
         let fresh = self.of_bucket(now, from).ct_eq(cookie);
-        // In bucket 0 both are the same.
+        // In bucket 0 the current and the previous bucket are the same.
         let older = self.of_bucket(now.saturating_sub(1), from).ct_eq(cookie);
         (fresh | older).into()
     }
@@ -54,7 +55,7 @@ fn bucket(now: Instant) -> u64 {
     now.saturating_since(Instant::ZERO).whole(BUCKET)
 }
 
-/// How long the same address gets the same cookie.
+/// Time for which an address gets the same cookie.
 const BUCKET: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Which connection a datagram belongs to.
+//! Identification of the connection of a datagram.
 
 use core::net::SocketAddr;
 
-/// How a datagram identifies its connection.
+/// Identification of a connection in a datagram.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Destination {
     /// The connection with the peer at this address.

@@ -1,8 +1,8 @@
 //! Additions of the hub to the segments that open a connection: a cookie, the names of transports, and the reason for
 //! which a listener refuses a SYN.
 //!
-//! SYNs of `mesh` and of user-defined transports have options for cookie and names. A SYN of TPA has a cookie as an
-//! option that its endpoint does not see, and no names.
+//! SYNs of `mesh` and of user-defined transports have options for cookie and names. A SYN of TPA has a cookie
+//! as an option that the hub removes, and no names.
 
 use alloc::string::String;
 use alloc::string::ToString;
@@ -18,20 +18,21 @@ use crate::segment::{self, Format, control_of};
 use crate::transport::{TransportName, Transports};
 use crate::version::{EARLIER, VERSION};
 
-/// Why a listener refuses a SYN, as the caller understands it.
+/// Cause for which a listener refuses a SYN, as the caller interprets it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Refusal {
-    /// The listener has this version of the protocol; 0 if it does not say which.
+    /// The listener has this version of the protocol; 0 if it does not state its version.
     Version(u8),
     /// The listener has only these transports.
     Transports(Vec<TransportName>),
     /// The listener accepts only encrypted connections.
     NotPlain,
-    /// The listener gives a cause that this version does not distinguish.
+    /// The listener states a cause that this version does not distinguish.
     Other,
 }
 
-/// Appends a segment. A SYN gets the names of the caller's transports, and in the plain protocol a cookie.
+/// Appends a segment. A SYN includes the names of the caller's transports and, in the plain protocol, a
+/// cookie.
 pub(super) fn emit(segment: &Segment, names: &[TransportName], cookie: Option<Cookie>, out: &mut Vec<u8>) {
     match control_of(segment) {
         Some(Control::Syn(syn)) => {
@@ -48,7 +49,7 @@ pub(super) fn emit(segment: &Segment, names: &[TransportName], cookie: Option<Co
     }
 }
 
-/// The names of transports in a SYN, or in the answer to one.
+/// The names of transports in a SYN or in the answer to one.
 pub(super) fn transports(segment: &Segment) -> Vec<TransportName> {
     match control_of(segment) {
         Some(Control::Syn(syn)) => {
@@ -58,14 +59,14 @@ pub(super) fn transports(segment: &Segment) -> Vec<TransportName> {
     }
 }
 
-/// Transport that a SYN opens, of those of this end; `None` if this end has none of the named ones.
+/// Chooses a transport of this end that the SYN names; `None` if this end supports none of them.
 pub(super) fn choose(ours: Transports, syn: &Segment) -> Option<TransportName> {
     let has_tpa_format = control_of(syn).is_none();
     let offered = transports(syn).into_iter();
     offered.filter(|name| (*name == TransportName::TPA) == has_tpa_format).find(|name| ours.has(*name))
 }
 
-/// The version of the protocol that a SYN has.
+/// Protocol version in a SYN.
 pub(super) fn version(syn: &Segment) -> Option<u8> {
     match (syn, control_of(syn)) {
         (Segment::Tpa(tpa::Segment { body: Body::Syn(options), .. }), _) => Some(options.version),
@@ -74,7 +75,7 @@ pub(super) fn version(syn: &Segment) -> Option<u8> {
     }
 }
 
-/// The cookie in a SYN, or in the answer to one, with these bytes.
+/// The cookie in the bytes of a SYN or of the answer to one.
 pub(super) fn cookie(segment: &Segment, bytes: &[u8]) -> Option<Cookie> {
     match control_of(segment) {
         Some(Control::Syn(syn)) => syn.options.cookie,
@@ -82,7 +83,7 @@ pub(super) fn cookie(segment: &Segment, bytes: &[u8]) -> Option<Cookie> {
     }
 }
 
-/// The answer to a SYN with nothing but a cookie.
+/// Answer to a SYN that contains only a cookie.
 pub(super) fn cookie_reply(syn: &Segment, cookie: Cookie) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(MAX_COOKIE_REPLY);
     match (syn, control_of(syn)) {
@@ -114,7 +115,7 @@ pub(super) fn refusal(syn: &Segment, cause: Cause, ours: Transports) -> Option<V
     match (syn, control_of(syn)) {
         (Segment::Tpa(syn), _) => {
             reset_for(syn).emit_in_udp(&mut out);
-            // Earlier versions drop a reset with data.
+            // Earlier versions drop a reset that contains data.
             if let Body::Syn(options) = syn.body
                 && options.version >= VERSION
             {
@@ -175,7 +176,7 @@ fn put_cookie(cookie: &Cookie, out: &mut Vec<u8>) {
     out.extend_from_slice(cookie);
 }
 
-/// The value of an option of a SYN of TPA.
+/// Value of an option in a SYN of TPA.
 fn find(wanted: u8, syn: &[u8]) -> Option<&[u8]> {
     let mut options = syn.get(HEADER..)?;
     loop {
@@ -193,7 +194,7 @@ fn find(wanted: u8, syn: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The SYN of version 2, by which a caller without an answer asks a listener whether it has that version.
+/// SYN of version 2, by which a caller without an answer detects a listener of that version.
 pub(super) fn version_probe() -> Vec<u8> {
     let mut probe = vec![0; HEADER];
     probe[FLAGS] = SYN;
@@ -209,7 +210,7 @@ pub(super) fn answers_version_probe(bytes: &[u8], ports: (u16, u16)) -> bool {
     is_answer && find(COOKIE, bytes).is_some()
 }
 
-/// Whether these bytes are a probe of a caller of this version.
+/// Whether these bytes are a probe from a caller of this version.
 pub(super) fn is_version_probe(syn: &[u8]) -> bool {
     find(PROBE, syn).is_some()
 }
@@ -221,7 +222,7 @@ const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 8;
 
-/// Type of the option of TPA that fills one byte; it has no length.
+/// Type of the TPA option that fills one byte; it has no length field.
 const PAD: u8 = 0;
 const TPA_VERSION: u8 = 1;
 const COOKIE: u8 = 10;

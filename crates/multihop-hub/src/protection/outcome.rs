@@ -1,4 +1,4 @@
-//! How the protection classifies a datagram.
+//! Results of the classification of datagrams by the protection.
 
 use alloc::vec::Vec;
 use multihop_transport::connection::Segment;
@@ -13,13 +13,13 @@ pub(crate) enum Path {
     Current,
     /// Path to the peer's current address.
     First,
-    /// The second path of the connection, with an index and counters of its own.
+    /// The second path of the connection, with a separate index and separate counters.
     Second,
     /// Path to an address to which the peer may have moved, or from a new address of this end.
     New,
 }
 
-/// Indices by which datagrams name a connection from now on, and no longer.
+/// Indices that identify a connection in datagrams from now on, and indices that no longer do.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct IndexChange {
     pub(crate) added: Option<u32>,
@@ -32,15 +32,15 @@ pub(crate) type Challenge = [u8; 8];
 /// The classification of a datagram for a connection.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Unprotected {
-    /// A segment of this connection, and its place among the sender's datagrams if it was encrypted.
+    /// A segment of this connection and, if encrypted, its order among the sender's datagrams.
     Segment(Segment, Option<Freshness>),
-    /// The answer to our SYN, and the transport that it names.
+    /// The answer to this end's SYN, and the transport in it.
     Answer(Segment, TransportName),
-    /// The listener refuses our SYN.
+    /// Refusal of this end's SYN by the listener.
     Refused(Refusal),
     /// Challenge of a peer that validates the address from which this end seems to send.
     Challenge(Challenge),
-    /// The peer shows that it received a challenge.
+    /// Response of the peer, which shows that it received a challenge.
     Response(Challenge, Freshness),
     /// A message about new keys or indices, which has been processed.
     Processed(Freshness),
@@ -48,9 +48,9 @@ pub(crate) enum Unprotected {
     Request(u64, Freshness),
     /// An authentic datagram that has arrived before.
     Duplicate,
-    /// A cookie: the SYN must be retransmitted at once, with the cookie in it.
+    /// A cookie: the SYN must be retransmitted at once and include the cookie.
     NewCookie,
-    /// Forged, malformed or of no use in this state.
+    /// The datagram is forged, malformed or useless in this state.
     Ignored,
 }
 
@@ -61,20 +61,21 @@ pub(crate) enum FirstContact {
     Ignore,
     /// Send this datagram to the address from which the peer's datagram came.
     Reply(Vec<u8>),
-    /// Send this reset back, within the limit for each peer.
+    /// Send this reset back, within the limit per peer.
     Refuse(Vec<u8>),
-    /// Reset to be sent back, within the limit for resets: it reports that the connection is forgotten.
+    /// Send this reset back, within the limit for resets: it reports that this host no longer has the
+    /// connection's state.
     Forgotten(Vec<u8>),
-    /// The sender wants to connect and the listener is silent: it answers only if the sender proves its identity.
+    /// The sender wants to connect, and the silent listener answers only if the sender proves its identity.
     Stranger,
     /// The sender wants to connect and has proved its address.
     AddressProved,
 }
 
-/// The order of an authentic datagram among those of its sender.
+/// Order of an authentic datagram among all datagrams of its sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Freshness {
-    /// The datagram is newer than all that have arrived.
+    /// The datagram is newer than all that have arrived before.
     Newest,
     /// A datagram that was sent later has arrived before.
     Late,

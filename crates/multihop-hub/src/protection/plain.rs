@@ -15,13 +15,13 @@ use crate::version::EARLIER;
 #[derive(Debug, Default)]
 pub(crate) struct PlainSession {
     ours: Transports,
-    /// The transport that our SYN opens, or that our answer chooses.
+    /// The transport in this end's SYN, or in its answer to the peer's SYN.
     chosen: TransportName,
-    /// Number of this end's SYN until it is answered.
+    /// Number of this end's SYN; `None` once it is answered.
     syn: Option<u32>,
     /// Number of SYNs sent.
     syns: u8,
-    /// Cookie of the listener; zeros request one.
+    /// Cookie of the listener; zeros request a cookie.
     cookie: Cookie,
     /// Number of cookies taken from the listener.
     cookies: u8,
@@ -32,17 +32,17 @@ pub(crate) struct PlainSession {
 }
 
 impl PlainSession {
-    /// The state of a new connection of a transport, for an end that has all of `ours`.
+    /// State of a new connection with the chosen transport, for an end that supports the transports `ours`.
     pub(super) fn new(ours: Transports, chosen: TransportName) -> Self {
         Self { ours, chosen, ..Self::default() }
     }
 
-    /// Accepts a buffer that the data of the next received segment will reuse.
+    /// Accepts a buffer for the data of the next received segment.
     pub(super) fn reuse(&mut self, memory: Vec<u8>) {
         self.memory = Some(memory);
     }
 
-    /// The transport that our SYN opens, or that our answer chooses.
+    /// The transport in this end's SYN, or in its answer to the peer's SYN.
     pub(super) fn transport(&self) -> TransportName {
         self.chosen
     }
@@ -52,7 +52,7 @@ impl PlainSession {
         self.pending.take()
     }
 
-    /// Proves this end's address as the earlier session to the same listener did.
+    /// Takes over the proof of this end's address from an earlier session with the same listener.
     pub(super) fn take_cookie(&mut self, earlier: &Self) {
         self.cookie = earlier.cookie;
     }
@@ -73,7 +73,7 @@ impl PlainSession {
         }
     }
 
-    /// Reads a datagram between these ports.
+    /// Parses a datagram between these ports.
     pub(super) fn parse(&mut self, bytes: &[u8], ports: (u16, u16)) -> Unprotected {
         let format = self.ours.format_of(self.chosen);
         if let Some(number) = self.syn {
@@ -96,20 +96,21 @@ impl PlainSession {
                 let name = opening::choose(self.ours, &segment).unwrap_or(TransportName::UNKNOWN);
                 Unprotected::Answer(segment, name)
             }
-            // This version says why it refuses a SYN. The one before does so only after it has sent a cookie.
+            // A listener of this version states why it refuses a SYN. The previous version does so only after
+            // it has sent a cookie.
             Kind::Reset if answers && self.cookies > 0 => Unprotected::Refused(Refusal::Version(EARLIER)),
             _ => Unprotected::Segment(segment, None),
         }
     }
 
-    /// Parses a segment of this connection, or the SYN of another one that may take its place.
+    /// Parses a segment of this connection, or the SYN of a connection that may replace it.
     fn read(&mut self, format: Format, bytes: &[u8], ports: (u16, u16)) -> Option<Segment> {
         let format = Format::of_syn(bytes, self.ours.format).unwrap_or(format);
         format.parse(bytes, ports, &mut self.memory)
     }
 
-    /// Includes the cookie in SYNs from now on. After [`MAX_COOKIES`] different cookies further ones are ignored, so
-    /// that a listener cannot cause endless SYNs.
+    /// Includes the cookie in SYNs from now on. After [`MAX_COOKIES`] different cookies further ones are
+    /// ignored, so that a listener cannot cause endless SYNs.
     fn on_cookie(&mut self, cookie: Cookie) -> Unprotected {
         if self.cookies >= MAX_COOKIES || cookie == self.cookie {
             return Unprotected::Ignored;
@@ -120,7 +121,7 @@ impl PlainSession {
     }
 }
 
-/// Largest number of cookies that an initiator tries: a slow one may need a second.
+/// Largest number of cookies that an initiator accepts; a slow initiator may need a second one.
 const MAX_COOKIES: u8 = 3;
 
 #[cfg(test)]
@@ -138,7 +139,7 @@ mod tests {
 
     const PORTS: (u16, u16) = (1000, 80);
 
-    /// The first segment of a connection of TPA, and of another transport.
+    /// First segments of a TPA connection and of a connection with another transport.
     fn syns() -> [(Transports, Segment); 2] {
         let tpa = tpa::Segment {
             block: BlockSeq(7),
@@ -206,7 +207,7 @@ mod tests {
     fn a_syn_shorter_than_the_answer_gets_none() {
         let acceptor = PlainAcceptor::new(Transports::default(), [1; 32]);
         let whole = emitted(&mut session(Transports::default()), &syns()[0].1);
-        // One-byte padding options after the version.
+        // One-byte padding options follow the version.
         let padded = |len: usize| [&whole[..12 + 3], &vec![0; len - 12 - 3]].concat();
         assert!(matches!(first_contact(&acceptor, 0, &padded(29)), FirstContact::Ignore));
         let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &padded(30)) else {
@@ -290,7 +291,7 @@ mod tests {
                 ));
                 emitted(&mut initiator, &syn);
                 let mut forged = genuine.clone();
-                // The low byte of the number, in TPA's header and in that of control segments.
+                // This is the low byte of the number, in the header of TPA and of control segments.
                 forged[if ours.format == Format::Tpa { 5 } else { 7 }] ^= 1;
                 assert!(!matches!(initiator.parse(&forged, (80, 1000)), Unprotected::Refused(_)));
                 assert!(

@@ -1,5 +1,5 @@
-//! Who may open an encrypted connection: an initiator proves its address by a cookie, then its identity by
-//! the Noise handshake.
+//! Acceptor of encrypted connections: an initiator proves its address by a cookie, then its identity by the
+//! Noise handshake.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -37,7 +37,7 @@ use crate::version::VERSION;
 pub(crate) struct EncryptedAcceptor {
     credentials: Arc<Credentials>,
     cookies: CookieKey,
-    /// Whether only peers that prove their identity get an answer.
+    /// Whether only peers that prove their identity are answered.
     is_silent: bool,
 }
 
@@ -66,13 +66,14 @@ impl EncryptedAcceptor {
         }
     }
 
-    /// A cookie for an initiator that has not shown a valid one; `None` if it has.
+    /// Creates an acceptor for peers that prove their identity in the same way as this end. `secret` is the
+    /// key of the cookies.
     fn cookie_reply(&self, now: Instant, from: SocketAddr, message: &SecureDatagram<'_>) -> Option<Vec<u8>> {
         let SecureDatagram::Hello { sender, cookie, .. } = *message else { return None };
         (!self.cookies.verify(now, from, &cookie)).then(|| self.make_cookie(now, from, sender))
     }
 
-    /// Answers a datagram with an unknown index by a reset: this host has no state of its connection.
+    /// Answers a datagram with an unknown index by a reset, because this host has no state of the connection.
     fn reset_unknown(&self, data: &EncryptedSegment<'_>) -> FirstContact {
         let Some(key) = &self.credentials.resets else { return FirstContact::Ignore };
         let mut reset = Vec::new();
@@ -81,10 +82,10 @@ impl EncryptedAcceptor {
         FirstContact::Forgotten(reset)
     }
 
-    /// A cookie for this address, and our key.
+    /// Datagram with a cookie for this address, and this end's public key.
     fn make_cookie(&self, now: Instant, from: SocketAddr, receiver: u32) -> Vec<u8> {
         let key = match &self.credentials.proof {
-            // Who has proved its identity to a silent listener knows the key.
+            // A peer that has proved its identity to a silent listener already has the key.
             Proof::Keys(identity, _) => Some(identity.public()).filter(|_| !self.is_silent),
             Proof::Token(_) => None,
         };
@@ -149,7 +150,7 @@ impl Acceptor for EncryptedAcceptor {
             return self.reset_unknown(&data);
         }
         let Some(message @ SecureDatagram::Hello { .. }) = message else {
-            // A SYN of the plain protocol gets a reset, from which the peer learns that it is refused.
+            // A SYN of the plain protocol is answered with a reset, by which the peer learns of the refusal.
             let format = Format::of_syn(datagram.bytes, self.credentials.transports.format);
             let plain = format.unwrap_or(Format::Tpa).parse(datagram.bytes, ports, &mut None);
             let syn = plain.filter(|plain| kind(plain) == Kind::Syn);
@@ -168,8 +169,8 @@ impl Acceptor for EncryptedAcceptor {
         }
     }
 
-    /// Sends a cookie to a peer without a connection. If no turn for Diffie-Hellman is free, possession of this
-    /// listener's public key suffices.
+    /// Creates a cookie for a peer without a connection. If the rate limit allows no Diffie-Hellman
+    /// operation, possession of this listener's public key is a sufficient proof.
     fn cookie_for_stranger(
         &self,
         now: Instant,
@@ -242,7 +243,7 @@ impl Acceptor for EncryptedAcceptor {
                     log_refusal(from, reason);
                     refusal(sender, reason)
                 }
-                // The initiator expects another key of ours.
+                // The initiator expects another key of this listener.
                 Rejection::Unsealed => self.make_cookie(now, from, sender),
                 Rejection::Transport(answer) => answer,
             };
@@ -252,7 +253,7 @@ impl Acceptor for EncryptedAcceptor {
     }
 }
 
-/// Refuses a hello of another version, in the format of the hello's version if it is an earlier one.
+/// Refuses a hello of another version. The answer to an earlier version has the format of that version.
 fn refuse_version(from: SocketAddr, sender: u32, theirs: Option<u8>) -> FirstContact {
     let reason = Reason::OtherVersion;
     let theirs_text = theirs.map_or_else(|| "a later one".to_owned(), |version| version.to_string());
@@ -288,7 +289,7 @@ pub(crate) fn refusal(receiver: u32, reason: Reason) -> Vec<u8> {
     out
 }
 
-/// A random index and a random ephemeral secret.
+/// Draws a random index and a random ephemeral secret.
 fn draw(entropy: &mut Entropy) -> (u32, Zeroizing<[u8; 32]>) {
     let (mut index, mut ephemeral) = ([0; 4], Zeroizing::new([0; 32]));
     entropy(&mut index);

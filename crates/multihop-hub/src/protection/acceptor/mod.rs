@@ -20,21 +20,23 @@ pub(super) mod plain;
 
 /// Opens connections for the application, and decides which peers may open one.
 ///
-/// A [plain](PlainAcceptor) one accepts every peer that has proved its address, an [encrypted](EncryptedAcceptor) one
-/// peers that also prove their identity.
+/// A [plain](PlainAcceptor) acceptor accepts every peer that has proved its address, an
+/// [encrypted](EncryptedAcceptor) acceptor only peers that also prove their identity.
 pub(crate) trait Acceptor: Send {
-    /// The protection of a connection of this transport that this end opens to the listener with this name.
+    /// Creates the protection of a connection with this transport that this end opens to the listener with
+    /// this name.
     fn initiate(&self, name: &str, transport: TransportName, entropy: &mut Entropy) -> Protection;
 
-    /// The connection that a datagram is for; `None` if it names none.
+    /// The connection of a datagram; `None` if the datagram belongs to none.
     fn destination(&self, now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination>;
 
-    /// Index and token in a datagram by which a peer reports that it has forgotten a connection.
+    /// Index and token in a datagram by which a peer reports that it no longer has a connection's state.
     fn reset_in(&self, _datagram: &IncomingDatagram<'_>) -> Option<(u32, ResetToken)> {
         None
     }
 
-    /// Decides about a datagram that belongs to no connection. `ports` are the peer's and this end's.
+    /// Decides about a datagram that belongs to no connection. `ports` are the ports of the peer and of this
+    /// end.
     fn first_contact(
         &self,
         now: Instant,
@@ -53,8 +55,8 @@ pub(crate) trait Acceptor: Send {
         true
     }
 
-    /// Cookie by which a silent listener answers a peer that proves its identity. Unless `has_turn`, the proof is
-    /// checked without Diffie-Hellman.
+    /// Cookie with which a silent listener answers a peer that proves its identity. Unless `has_turn`, the
+    /// proof is checked without Diffie-Hellman.
     fn cookie_for_stranger(
         &self,
         _now: Instant,
@@ -65,8 +67,8 @@ pub(crate) trait Acceptor: Send {
         None
     }
 
-    /// Accepts a connection from a peer that has proved its address: its protection, and the SYN. The error
-    /// is the datagram to send back, if any.
+    /// Accepts a connection from a peer that has proved its address; returns its protection and the SYN. The
+    /// error is the datagram to send back, if there is one.
     fn accept(
         &self,
         now: Instant,
@@ -76,7 +78,7 @@ pub(crate) trait Acceptor: Send {
     ) -> Result<(Protection, Segment), Option<Vec<u8>>>;
 }
 
-/// The acceptor of a socket with this port.
+/// Creates the acceptor of a socket with this port.
 pub(crate) fn acceptor(config: &Config, port: u16, entropy: &mut Entropy) -> Box<dyn Acceptor> {
     let mut secret = [0; 32];
     entropy(&mut secret);

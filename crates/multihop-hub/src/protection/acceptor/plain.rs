@@ -1,4 +1,4 @@
-//! Who may open a plain connection: every peer that proves its address by the cookie in its SYN.
+//! Acceptor of plain connections: every peer that proves its address by the cookie in its SYN is accepted.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -22,7 +22,7 @@ use crate::segment::{Format, Kind, emit, kind, reset_of};
 use crate::transport::{TransportName, Transports};
 use crate::version::VERSION;
 
-/// Accepts every peer that receives datagrams sent to its address.
+/// Accepts every peer that receives datagrams at its claimed address.
 pub(crate) struct PlainAcceptor {
     transports: Transports,
     cookies: CookieKey,
@@ -33,7 +33,7 @@ impl PlainAcceptor {
         Self { transports, cookies: CookieKey::new(key) }
     }
 
-    /// The state of a new connection.
+    /// The protection of a new connection with the chosen transport.
     pub(in crate::protection) fn session(&self, chosen: TransportName) -> Protection {
         Protection::Plain(PlainSession::new(self.transports, chosen))
     }
@@ -53,7 +53,7 @@ impl PlainAcceptor {
         if shown.is_some_and(|shown| self.cookies.verify(now, datagram.from, &shown)) {
             return FirstContact::AddressProved;
         }
-        // No amplification: the address may be spoofed, so an answer is never longer than the SYN.
+        // The source address may be spoofed, so an answer is never longer than the SYN (no amplification).
         let reply = opening::cookie_reply(syn, self.cookies.make(now, datagram.from));
         let reply = reply.filter(|reply| reply.len() <= datagram.bytes.len());
         reply.map_or(FirstContact::Ignore, FirstContact::Reply)
@@ -64,7 +64,8 @@ impl PlainAcceptor {
         let read = |format: Format| format.parse(bytes, ports, &mut None);
         match Format::of_syn(bytes, self.transports.format) {
             Some(format) => read(format),
-            // Segments other than SYNs do not name their transport: the preferred one of this end comes first.
+            // Segments other than SYNs do not name their transport, so this end's preferred one is tried
+            // first.
             None => read(self.transports.format).or_else(|| read(Format::Tpa)),
         }
     }
@@ -120,7 +121,7 @@ fn log_version(from: SocketAddr, theirs: Option<u8>) {
     tracing::info!(limit = MAX_REFUSAL_LINES, peer = %from, reason = "other_version", ours = VERSION, theirs, "peer refused");
 }
 
-/// Refuses an initiator of the encrypted protocol, since only the plain protocol is accepted.
+/// Refuses an initiator of the encrypted protocol, because only the plain protocol is accepted.
 fn refuse_encrypted(bytes: &[u8]) -> FirstContact {
     match SecureDatagram::parse(bytes) {
         Some(SecureDatagram::Hello { sender, .. } | SecureDatagram::OtherHello { sender, .. }) => {

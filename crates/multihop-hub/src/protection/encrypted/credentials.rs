@@ -10,18 +10,18 @@ use crate::transport::Transports;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// How the connections of a socket prove their identity, and which peers they accept.
+/// Credentials of a socket's connections: the proof of this end's identity, and the accepted peers.
 pub(crate) struct Credentials {
     pub(crate) transports: Transports,
     pub(crate) proof: Proof,
-    /// Peers whose keys are accepted; with a token there are none.
+    /// Peers whose keys are accepted; unused with a token.
     pub(crate) peers: Peers,
     pub(crate) rotation: Rotation,
     /// Key from which the tokens of resets are derived; `None` if this end sends no resets.
     pub(crate) resets: Option<ResetKey>,
 }
 
-/// The keys that a listener may have.
+/// The keys that an initiator accepts of a listener.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum ListenerKey {
     /// Any key is accepted, because the listener's key is unknown.
@@ -31,12 +31,12 @@ pub(crate) enum ListenerKey {
 }
 
 impl Credentials {
-    /// The token of an index that this end gives to a peer.
+    /// Token for a reset of an index that this end gives to a peer.
     pub(super) fn reset_token(&self, index: u32) -> ResetToken {
         self.resets.as_ref().map_or(NO_TOKEN, |key| key.token(index))
     }
 
-    /// The keys that an initiator accepts of the listener with this name.
+    /// Keys that an initiator accepts of the listener with this name.
     pub(crate) fn listener_key(&self, name: &str) -> ListenerKey {
         match &self.peers {
             Peers::Any => ListenerKey::Any,
@@ -54,7 +54,7 @@ impl ListenerKey {
         }
     }
 
-    /// The key with which to begin.
+    /// The key with which the initiator begins the handshake.
     pub(super) fn first(&self) -> Option<PublicKey> {
         match self {
             Self::Any => None,

@@ -1,5 +1,5 @@
-//! An encrypted connection after its handshake: data in both directions, and handshake messages that may
-//! have to be retransmitted until the peer shows that it has the keys.
+//! An encrypted connection after its handshake: data in both directions, and handshake messages that may have
+//! to be retransmitted until the peer shows that it has the keys.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ use crate::segment::{Format, emit, is_opening};
 pub(super) struct Established {
     /// Format of the segments of the connection's transport.
     format: Format,
-    /// Indices by which this end names the connection to the peer.
+    /// Indices of the peer by which this end identifies the connection in datagrams.
     indices: TakenIndices,
     encryptor: Encryptor,
     decryptor: Decryptor,
@@ -36,7 +36,7 @@ pub(super) struct Established {
     heard_on_second: bool,
 }
 
-/// A whole datagram that must be sent before anything else.
+/// A complete datagram that must be sent before all others.
 pub(crate) struct Pending {
     pub(crate) bytes: Vec<u8>,
     /// Whether the datagram leaves on the second path.
@@ -58,10 +58,10 @@ struct Decrypted<'a> {
     freshness: Freshness,
 }
 
-/// Ports and index with which a datagram came.
+/// Ports and index with which a datagram arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// The ports of the peer and of this end.
+    /// Ports of the peer and of this end.
     pub(super) ports: (u16, u16),
     /// Number of this end's index in the datagram; `None` if the datagram does not come from the peer's address.
     pub(super) index: Option<u64>,
@@ -69,8 +69,8 @@ pub(super) struct Arrival {
 
 /// End of a handshake that may have to be retransmitted until the peer shows that it has the keys.
 pub(super) enum Unconfirmed {
-    /// Copies of the listener's answer at the initiator. A repetition of the answer shows that the listener has
-    /// received nothing since.
+    /// Copies that an initiator needs to recognise a repetition of the listener's answer, which shows that
+    /// the listener has received nothing since.
     Initiator(InitiatorCopies),
     /// Bytes of the listener's answer, retransmitted until the initiator confirms it.
     Responder(Vec<u8>),
@@ -80,7 +80,7 @@ pub(super) enum Unconfirmed {
 pub(super) struct InitiatorCopies {
     /// Bytes of the listener's answer.
     pub(super) answer: Vec<u8>,
-    /// SYN ACK inside the listener's answer.
+    /// SYN ACK in the listener's answer.
     pub(super) syn_ack: Segment,
 }
 
@@ -112,7 +112,7 @@ impl Established {
         }
     }
 
-    /// Whether messages leave on the second path, because the peer was heard there last.
+    /// Whether messages leave on the second path, because the peer's last datagram arrived there.
     pub(super) const fn heard_on_second(&self) -> bool {
         self.heard_on_second
     }
@@ -132,7 +132,7 @@ impl Established {
         self.encryptor.number()
     }
 
-    /// The answer that may have to be retransmitted.
+    /// The answer that may have to be retransmitted; `None` if there is none.
     pub(super) fn unconfirmed_answer(&self) -> Option<&Vec<u8>> {
         match &self.unconfirmed {
             Some(Unconfirmed::Responder(answer)) => Some(answer),
@@ -140,7 +140,7 @@ impl Established {
         }
     }
 
-    /// Accepts a buffer that the data of the next received segment will reuse.
+    /// Accepts a buffer for the data of the next received segment.
     pub(super) fn reuse(&mut self, memory: Vec<u8>) {
         self.memory = Some(memory);
     }
@@ -177,9 +177,10 @@ impl Established {
         self.encryptor.encrypt(content, self.indices.on(path), on_second, emit, out);
     }
 
-    /// Datagram that offers new keys, if the current ones are old.
+    /// Datagram that offers new keys; `None` unless the current keys are old.
     pub(super) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) -> Option<Vec<u8>> {
-        // One exchange at a time: the last one ends with the first datagram under its keys.
+        // Only one exchange is in progress at a time: the last one ends with the first datagram under its
+        // keys.
         if self.unconfirmed.is_some() || self.decryptor.awaits_next() {
             return None;
         }
@@ -203,7 +204,8 @@ impl Established {
         self.indices.use_spare();
     }
 
-    /// Whether the peer has reset the connection that it knew by this index.
+    /// Whether a reset with this index and token ends the connection: the peer gave the index, and the token
+    /// is valid.
     pub(super) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
         self.indices.is_reset_by(index, token)
     }
@@ -212,7 +214,7 @@ impl Established {
         self.encryptor.sent().saturating_add(self.decryptor.received())
     }
 
-    /// The datagram around a message.
+    /// Encrypts a message into a datagram.
     pub(super) fn encrypt_message(
         &mut self,
         now: Instant,
@@ -225,7 +227,7 @@ impl Established {
         Some(out).filter(|out| !out.is_empty())
     }
 
-    /// Decrypts a datagram and processes its content; answers go to `replies`.
+    /// Decrypts a datagram and processes its content; appends answers to `replies`.
     pub(super) fn receive_data(
         &mut self,
         now: Instant,
@@ -287,7 +289,7 @@ impl Established {
             (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),
             (Content::Challenge | Content::Response | Content::Request, Err(_)) => Unprotected::Ignored,
             (Content::Offer, _) => {
-                // An answer that has not left yet is enough.
+                // One waiting answer is enough.
                 let answer = self.on_offer(now, bytes, entropy).filter(|_| replies.is_empty());
                 replies.extend(answer.map(|bytes| self.pending(bytes)));
                 Unprotected::Processed(freshness)
@@ -299,7 +301,7 @@ impl Established {
         }
     }
 
-    /// A datagram that has just been made for [`Path::Current`].
+    /// Marks a datagram as made for [`Path::Current`].
     pub(super) const fn pending(&self, bytes: Vec<u8>) -> Pending {
         Pending { bytes, on_second: self.heard_on_second }
     }
@@ -324,7 +326,7 @@ impl Established {
         }
     }
 
-    /// Acknowledges a retransmitted answer once more: the first acknowledgement was lost.
+    /// Acknowledges a retransmitted answer again, because the first acknowledgement was lost.
     pub(super) fn on_answer_retransmitted(&self, noise: &[u8]) -> Unprotected {
         match &self.unconfirmed {
             Some(Unconfirmed::Initiator(copies)) if copies.answer == noise => {
@@ -335,7 +337,7 @@ impl Established {
     }
 }
 
-/// Largest capacity of a buffer that is kept for the next segment, bytes.
+/// Largest capacity of a buffer kept for the next segment, bytes.
 const KEPT: usize = 4096;
 
 #[cfg(test)]

@@ -10,18 +10,18 @@ use super::message::ResetToken;
 use super::reset;
 use crate::protection::outcome::{IndexChange, Path};
 
-/// Indices that this end has given to the peer, which names the connection by them.
+/// Indices that this end has given to the peer, which uses them in its datagrams.
 pub(super) struct GivenIndices {
     /// Number of the current index.
     number: u64,
     /// Index before `current`, under which late datagrams may still arrive.
     previous: Option<u32>,
-    /// First index that the peer may still use.
+    /// Oldest index that the peer may still use.
     current: u32,
-    /// Index after the current one, once the peer has requested it.
+    /// Index after the current one; `None` until the peer has requested it.
     spare: Option<u32>,
-    /// First indices with which datagrams arrived on the second path; they stay valid. A peer without a spare index
-    /// starts the second path with the index of the first path.
+    /// First indices with which datagrams arrived on the second path; they remain valid. A peer without a
+    /// spare index starts the second path with the index of the first path.
     second: [Option<u32>; 2],
 }
 
@@ -36,7 +36,8 @@ pub(super) struct TakenIndices {
     second: Option<TakenIndex>,
     /// Index for the next path, which the peer has given.
     spare: Option<TakenIndex>,
-    /// Time of the latest request for an index. Before the first request, the time since which one was possible.
+    /// Time of the latest request for an index. Before the first request, the time since which a request was
+    /// possible.
     asked: Option<Instant>,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct TakenIndices {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TakenIndex {
     pub(super) index: u32,
-    /// Proves that a reset comes from the peer.
+    /// Token by which the peer proves that a reset comes from it.
     pub(super) token: ResetToken,
 }
 
@@ -58,7 +59,7 @@ impl GivenIndices {
         self.current
     }
 
-    /// All indices with which datagrams may still identify the connection.
+    /// All indices that may still identify the connection in datagrams.
     pub(super) fn all(&self) -> impl Iterator<Item = u32> {
         let three = [self.previous, Some(self.current), self.spare];
         let second = self.second.into_iter().filter(move |index| !three.contains(index));
@@ -74,7 +75,7 @@ impl GivenIndices {
         }
     }
 
-    /// Number of an index that this end has given.
+    /// Number of an index that this end has given; `None` for an unknown index.
     pub(super) fn number_of(&self, index: u32) -> Option<u64> {
         match index {
             index if index == self.current => Some(self.number),
@@ -103,7 +104,7 @@ impl GivenIndices {
         }
     }
 
-    /// The message that gives the spare index to the peer, with the token that `token` derives.
+    /// The message that gives the spare index to the peer; `token` derives its token.
     pub(super) fn spare(&self, token: impl FnOnce(u32) -> ResetToken) -> Option<Vec<u8>> {
         let spare = self.spare?;
         Some([&(self.number + 1).to_be_bytes()[..], &spare.to_be_bytes(), &token(spare)].concat())
@@ -115,13 +116,14 @@ impl TakenIndices {
         Self { number: 0, newest: 0, current: index, second: None, spare: None, asked: None }
     }
 
-    /// Whether the peer has reset the connection that it knew by this index.
+    /// Whether a reset with this index and token ends the connection: the peer gave the index, and the token
+    /// is valid.
     pub(super) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
         let taken = [Some(self.current), self.spare, self.second];
         taken.into_iter().flatten().any(|taken| taken.index == index && reset::is_valid(&taken.token, token))
     }
 
-    /// The index for a datagram on this path.
+    /// Index for a datagram on this path.
     pub(super) fn on(&self, path: Path) -> u32 {
         match path {
             Path::Current | Path::First => self.current.index,
@@ -159,12 +161,12 @@ impl TakenIndices {
         }
     }
 
-    /// Whether the second path has an index of its own, or a spare index is available for it.
+    /// Whether the second path has a separate index, or a spare index is available for it.
     pub(super) const fn has_second(&self) -> bool {
         self.second.is_some() || self.spare.is_some()
     }
 
-    /// Uses the spare index for the second path from now on, if the path has none and there is one.
+    /// Uses the spare index for the second path from now on, if the path has no index and a spare one exists.
     pub(super) fn use_second(&mut self) {
         if self.second.is_none()
             && let Some(spare) = self.spare.take()
@@ -174,8 +176,8 @@ impl TakenIndices {
         }
     }
 
-    /// Follows the peer to the index with this number. A number higher than this end's means that the peer sends on
-    /// another path.
+    /// Switches to the index with the same number as the peer's. A number higher than this end's means that
+    /// the peer sends on another path.
     pub(super) fn follow(&mut self, number: u64) {
         if number > self.number {
             self.use_spare();

@@ -1,5 +1,5 @@
-//! State of an initiator until the listener answers. The initiator requests a cookie. Each hello proves the initiator's
-//! identity, once it has the listener's key.
+//! State of an initiator until the listener answers. The initiator requests a cookie. Each hello proves the
+//! initiator's identity once it has the listener's key.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,17 +20,16 @@ use crate::reason::Reason;
 use crate::segment;
 use crate::version::VERSION;
 
-/// An initiator that waits for an answer.
-///
-/// A hello is a function of the cookie and the listener's key: with the same pair it has the same bytes, so that
-/// forged cookies in between do no harm, and with another pair it has another ephemeral key.
+/// An initiator that waits for an answer. A hello is a function of the cookie and the listener's key. The
+/// same pair gives the same bytes, so that forged cookies in between are harmless; another pair gives another
+/// ephemeral key.
 pub(super) struct Initiating {
     expected: ListenerKey,
     index: u32,
     seed: Ephemeral,
-    /// Cookie of the listener; zeros request one.
+    /// Cookie of the listener; zeros request a cookie.
     cookie: Cookie,
-    /// The listener's key; at first contact as the listener claims.
+    /// The listener's key; at first contact the key that the listener claims.
     listener: Option<PublicKey>,
     /// Number of cookies taken from listeners.
     cookies: u8,
@@ -38,11 +37,11 @@ pub(super) struct Initiating {
     hellos: u8,
     /// Number of the SYN inside the hellos.
     number: Option<u32>,
-    /// The payloads of hellos without a cookie and with one. Each is created once.
+    /// Payloads of hellos without and with a cookie, each created once.
     payloads: [Vec<u8>; 2],
     /// The hello with the current cookie and key.
     attempt: Option<Attempt>,
-    /// The hello with the cookie before: the listener may answer it although a newer cookie has arrived.
+    /// Hello with the previous cookie: the listener may answer it although a newer cookie has arrived.
     previous: Option<Attempt>,
     /// Public key that arrived with the current cookie and differs from the expected one.
     unexpected: Option<PublicKey>,
@@ -74,7 +73,7 @@ impl Initiating {
         }
     }
 
-    /// Reason for which the listener refuses the connection, so that no answer will arrive.
+    /// Reason for which the listener refuses the connection; `None` while an answer is possible.
     pub(super) fn refusal(&self) -> Option<Error> {
         self.refusal
     }
@@ -99,7 +98,7 @@ impl Initiating {
             let seal = seal::of(key, &out[start..]);
             out.extend_from_slice(&seal);
         }
-        // The listener may have another key. If the cookie was forged, it answers this hello.
+        // The listener may have another key. If the cookie was forged, the listener answers this hello.
         if let Some(key) = self.unexpected.take() {
             self.refusal = Some(Error::WrongKey(key));
         }
@@ -110,7 +109,7 @@ impl Initiating {
         if payload.is_empty() {
             payload.extend_from_slice(&credentials.reset_token(self.index));
             opening::emit(syn, &credentials.transports.names(), None, payload);
-            // Padding options (type 0), so that the hello is as long as its answer.
+            // Padding options (type 0) make the hello as long as its answer.
             let added = match credentials.proof {
                 Proof::Token(_) => 32 + 16,
                 Proof::Keys(..) => 32 + 48 + 16 + seal::LEN,
@@ -129,7 +128,7 @@ impl Initiating {
         Attempt { handshake, noise }
     }
 
-    /// A cookie, with the key that the listener claims to have.
+    /// Handles a cookie, with the key that the listener claims to have.
     pub(super) fn on_cookie(&mut self, cookie: Cookie, key: Option<PublicKey>) -> Unprotected {
         let listener = key.filter(|key| self.expected.accepts(*key)).or(self.listener);
         // An attacker that forges cookies can prevent the connection, but cannot cause endless transmissions.
@@ -137,16 +136,16 @@ impl Initiating {
             return Unprotected::Ignored;
         }
         (self.cookie, self.listener, self.cookies) = (cookie, listener, self.cookies + 1);
-        // A hello without a cookie gets no answer.
+        // The hello without a cookie gets no answer and is not kept.
         self.previous = self.attempt.take().filter(|_| self.cookies > 1);
         self.unexpected = key.filter(|key| !self.expected.accepts(*key));
-        // The listener has answered: the refusal was forged, or is obsolete.
+        // The listener has answered, so the refusal was forged or is obsolete.
         self.refusal = None;
         Unprotected::NewCookie
     }
 
-    /// Records a refusal of the listener. It is not authenticated, so it counts only while no authentic answer has
-    /// arrived.
+    /// Records a refusal of the listener. It is not authenticated and therefore counts only until an
+    /// authentic answer arrives.
     pub(super) fn on_refusal(&mut self, reason: Reason, version: u8) {
         self.refusal = Some(match reason {
             Reason::OtherVersion => Error::OtherVersion { ours: VERSION, theirs: version },
@@ -164,7 +163,7 @@ impl Initiating {
         })
     }
 
-    /// The listener's answer: the handshake, which is complete, and the payload.
+    /// Handles the listener's answer; returns the completed handshake and the payload.
     pub(super) fn on_answer(&mut self, noise: &[u8]) -> Option<(NoiseHandshake, Vec<u8>)> {
         for attempt in [&mut self.attempt, &mut self.previous] {
             if let Some(payload) = attempt.as_mut().and_then(|attempt| attempt.handshake.read(noise)) {
@@ -175,7 +174,7 @@ impl Initiating {
     }
 }
 
-/// Largest number of cookies that an initiator tries: the genuine ones of two minutes, and a few forged ones.
+/// Largest number of cookies that an initiator tries: genuine cookies of two minutes, and a few forged ones.
 pub(super) const MAX_COOKIES: u8 = 8;
 /// Bytes of a first Noise message at least.
 const SHORTEST: usize = message::MIN_HELLO - message::HELLO_HEADER;

@@ -1,4 +1,4 @@
-//! The datagrams of the encrypted protocol. `docs/wire.md` gives their bytes.
+//! The datagrams of the encrypted protocol. `docs/wire.md` specifies their bytes.
 
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
@@ -13,11 +13,11 @@ pub(crate) enum SecureDatagram<'a> {
     Hello {
         /// Way in which the initiator proves its identity.
         pattern: Pattern,
-        /// Connection index that the answer must have as its receiver.
+        /// Connection index that the answer must contain as its receiver.
         sender: u32,
         /// Cookie of the listener, or zeros.
         cookie: Cookie,
-        /// The first Noise message, around a SYN; zeros if the initiator cannot create it yet.
+        /// The first Noise message with a SYN; zeros if the initiator cannot create it yet.
         noise: &'a [u8],
     },
     /// The first datagram of an initiator of another version of this protocol.
@@ -27,40 +27,40 @@ pub(crate) enum SecureDatagram<'a> {
         /// Version of the initiator, if it is earlier than this one.
         version: Option<u8>,
     },
-    /// Hello of the previous protocol version, by which an initiator of this version detects a listener that has only
-    /// the previous one.
+    /// Hello of the previous protocol version. By it an initiator of this version detects a listener that
+    /// supports only the previous one.
     VersionProbe {
         /// Index that the initiator has chosen.
         sender: u32,
     },
-    /// A cookie or a refusal of a listener of the version before.
+    /// A cookie or a refusal from a listener of the previous version.
     EarlierAnswer {
         /// Index that the initiator has chosen.
         receiver: u32,
     },
-    /// Cookie for an initiator that has not shown a valid one; with keys, also the listener's key.
+    /// Cookie for an initiator that has not returned a valid one; with keys, also the listener's key.
     CookieReply { receiver: u32, cookie: Cookie, key: Option<PublicKey> },
-    /// The responder's part of the handshake: the second Noise message, around a SYN ACK.
+    /// The responder's part of the handshake: the second Noise message with a SYN ACK.
     Answer { receiver: u32, sender: u32, noise: &'a [u8] },
     /// A datagram of an open connection, encrypted.
     Data(EncryptedSegment<'a>),
-    /// The receiver has no connection with this index, and proves that it has given the index.
+    /// Reset: the sender has no connection with this index, and proves that it gave the index.
     Reset { index: u32, token: ResetToken },
-    /// The listener refuses the connection; it has this version of the protocol.
+    /// Refusal of the connection by a listener of this version.
     Refusal { receiver: u32, reason: Reason, version: u8 },
 }
 
-/// Proves that a reset comes from the host that gave an index.
+/// Token that proves that a reset comes from the host which gave an index.
 pub(crate) type ResetToken = [u8; 16];
 
-/// Kind of the encrypted content of a datagram.
+/// Kind of a datagram's encrypted content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Content {
     Segment,
-    /// Challenge: a random number sent to an address from which the peer seems to send, and which the peer must
+    /// Challenge: a random number, sent to an address from which the peer seems to send, that the peer must
     /// return.
     Challenge,
-    /// Response with the number of a challenge, which shows that the peer receives at an address.
+    /// Response: the number of a challenge, which shows that the peer receives datagrams at an address.
     Response,
     /// The first message of a handshake for new keys.
     Offer,
@@ -76,7 +76,7 @@ pub(crate) enum Content {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct EncryptedSegment<'a> {
     pub(crate) content: Content,
-    /// The sixteen bytes in front of the ciphertext. Number of the key and counter are masked.
+    /// The sixteen bytes before the ciphertext. The key number and the counter are masked.
     pub(crate) header: &'a [u8; DATA_HEADER],
     /// Index by which the receiver finds the connection.
     pub(crate) receiver: u32,
@@ -84,19 +84,19 @@ pub(crate) struct EncryptedSegment<'a> {
     pub(crate) ciphertext: &'a [u8],
 }
 
-/// How the two ends prove their identity.
+/// Method by which the two ends prove their identity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Pattern {
     /// Both ends have the same token: `Noise_NNpsk0`.
     Token,
-    /// Both ends have keys: `Noise_IK`.
+    /// Each end has a key pair: `Noise_IK`.
     Keys,
-    /// Both ends have keys, and a secret that they share: `Noise_IKpsk0`.
+    /// Each end has a key pair, and both share a secret: `Noise_IKpsk0`.
     KeysShared,
 }
 
 impl<'a> SecureDatagram<'a> {
-    /// Reads a datagram; `None` if it is not one of the encrypted protocol.
+    /// Parses a datagram; `None` if it does not belong to the encrypted protocol.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (&[kind, variant, MARK, MARK], rest) = bytes.split_first_chunk()? else { return None };
         match (kind, variant) {
@@ -154,7 +154,8 @@ impl<'a> SecureDatagram<'a> {
                 out.extend_from_slice(PROBE);
                 out.resize(start + MIN_HELLO, 0);
             }
-            // As a listener of the version before refuses a hello of another version.
+            // This is the refusal by which a listener of the previous version answers a hello of another
+            // version.
             Self::EarlierAnswer { receiver } => put(out, REFUSAL, Reason::OtherVersion.to_wire(), receiver),
             Self::CookieReply { receiver, cookie, key } => {
                 put(out, COOKIE, 1, receiver);
@@ -267,7 +268,7 @@ impl Reason {
     }
 }
 
-/// A hello behind its first four bytes.
+/// Parses a hello after its first four bytes.
 fn parse_hello(variant: u8, rest: &[u8]) -> Option<SecureDatagram<'_>> {
     let is_long = rest.len() >= MIN_HELLO - 4;
     let (sender, rest) = index(rest)?;
@@ -288,7 +289,7 @@ fn parse_hello(variant: u8, rest: &[u8]) -> Option<SecureDatagram<'_>> {
     }
 }
 
-/// The version of the protocol of an earlier hello.
+/// Protocol version of an earlier hello.
 const fn version_of(variant: u8) -> u8 {
     if variant < EARLIER_FIRST { 1 } else { EARLIER }
 }
@@ -302,15 +303,15 @@ fn index(bytes: &[u8]) -> Option<(u32, &[u8])> {
     bytes.split_first_chunk().map(|(index, rest)| (u32::from_be_bytes(*index), rest))
 }
 
-/// Bytes of a hello at least: as long as an answer, so that a listener never amplifies.
+/// Smallest length of a hello, bytes: the length of an answer, so that a listener never amplifies.
 pub(crate) const MIN_HELLO: usize = 160;
-/// Bytes in front of a hello's Noise message.
+/// Length of a hello before its Noise message, bytes.
 pub(crate) const HELLO_HEADER: usize = 24;
-/// Bytes in front of the ciphertext of a segment.
+/// Length of the header before the ciphertext of a segment, bytes.
 pub(crate) const DATA_HEADER: usize = 16;
 
-/// Value of bytes 2 and 3 in protected datagrams: a plain segment has at most one bit of BitmapData set there, and
-/// never all flags.
+/// Value of bytes 2 and 3 in protected datagrams. A plain segment has at most one bit of BitmapData set
+/// there, and never all flags.
 const MARK: u8 = 0xff;
 
 const HELLO: u8 = 1;
@@ -327,10 +328,11 @@ const REQUEST: u8 = 11;
 const SPARE: u8 = 12;
 const RESET: u8 = 13;
 
-/// The first variant of hellos of this version, and of the version before.
+/// First variant number of hellos of this version.
 const FIRST: u8 = 12;
 const EARLIER_FIRST: u8 = 9;
-/// Bytes in place of the Noise message, in a hello of the previous version by an initiator of this version.
+/// Contents that replace the Noise message in a hello of the previous version by an initiator of this
+/// version.
 const PROBE: &[u8] = b"version 3";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The encrypted protocol: after the first datagrams of the handshake everything is encrypted and
+//! The encrypted protocol: after the first datagrams of the handshake all data is encrypted and
 //! authenticated.
 
 pub(crate) mod credentials;

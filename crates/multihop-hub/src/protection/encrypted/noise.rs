@@ -1,5 +1,5 @@
-//! The Noise handshake, by the crate `snow`: `NNpsk0` with a token, `IK` with keys. In both, the first message
-//! proves who sends it.
+//! The Noise handshake by the crate `snow`: `NNpsk0` with a token, `IK` with keys. In both patterns the first
+//! message proves the identity of its sender.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -16,25 +16,25 @@ use crate::keys::{Identity, PublicKey, SharedKey, Token};
 use crate::primitives;
 use crate::protection::cookie::Cookie;
 
-/// How this end proves its identity.
+/// Method by which this end proves its identity.
 #[derive(Clone)]
 pub(crate) enum Proof {
     /// Proof by a secret that both ends have.
     Token(Zeroizing<[u8; 32]>),
-    /// Proof by the key pair of this end, and perhaps by a secret that both ends have.
+    /// Proof by the key pair of this end, and optionally by a secret that both ends have.
     Keys(Identity, Option<SharedKey>),
 }
 
-/// One end of a handshake that is in progress.
+/// One end of a handshake in progress.
 pub(crate) struct NoiseHandshake(HandshakeState);
 
-/// Data on which both ends of a handshake must agree, so that a first message is of no use elsewhere.
+/// Data on which both ends of a handshake must agree, so that a first message is useless elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ticket {
-    /// Ticket of a new connection: the index that the initiator chose, and the cookie that the listener made for its
-    /// address.
+    /// New connection: the index that the initiator chose, and the cookie that the listener made for the
+    /// initiator's address.
     Hello { initiator: u32, cookie: Cookie },
-    /// Ticket for new keys of an open connection: their number, and the hash of the first handshake.
+    /// New keys of an open connection: their number, and the hash of the first handshake.
     Rekey { number: u64, binding: HandshakeHash },
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct TrafficKeys {
 /// Hash of all messages of a handshake.
 pub(crate) type HandshakeHash = [u8; 32];
 
-/// The secret that a handshake begins with: 32 random bytes.
+/// Random ephemeral secret of a handshake, 32 bytes.
 pub(crate) type Ephemeral = Zeroizing<[u8; 32]>;
 
 impl Proof {
@@ -81,7 +81,7 @@ impl Ticket {
 }
 
 impl NoiseHandshake {
-    /// The initiator's end; with keys, `listener` is the key of the other end.
+    /// Creates the initiator's end. With keys, `listener` is the key of the other end.
     pub(crate) fn initiate(
         proof: &Proof,
         ticket: Ticket,
@@ -104,7 +104,7 @@ impl NoiseHandshake {
         message
     }
 
-    /// The payload of the peer's next message; `None` if it is not authentic.
+    /// Reads the peer's next message and returns its payload; `None` if it is not authentic.
     pub(crate) fn read(&mut self, message: &[u8]) -> Option<Vec<u8>> {
         let mut payload = vec![0; message.len()];
         let len = self.0.read_message(message, &mut payload).ok()?;
@@ -117,12 +117,12 @@ impl NoiseHandshake {
         self.0.get_remote_static().and_then(|key| key.try_into().ok()).map(PublicKey::from_bytes)
     }
 
-    /// The hash of all messages, which differs from that of every other handshake (Noise, section 11.2).
+    /// Hash of all messages, different for every handshake (Noise, section 11.2).
     pub(crate) fn hash(&self) -> HandshakeHash {
         self.0.get_handshake_hash().try_into().expect("BLAKE2s has 32 bytes")
     }
 
-    /// The keys; `None` if messages of the handshake are missing.
+    /// The resulting keys; `None` if the handshake is incomplete.
     pub(crate) fn into_keys(mut self) -> Option<TrafficKeys> {
         if !self.0.is_handshake_finished() {
             return None;
@@ -168,7 +168,7 @@ fn build(
     state.expect("everything that the pattern needs is there")
 }
 
-/// The primitives of `snow`, with randomness from the caller.
+/// Supplies `snow` with primitives, and with randomness from the caller.
 struct Resolver(Ephemeral);
 
 /// Source of random bytes that returns one ephemeral key.
@@ -200,10 +200,11 @@ impl Random for FixedRandom {
     }
 }
 
-/// Protocol and version: both ends must agree on them.
+/// Name and version of the protocol, on which both ends must agree.
 const PROLOGUE: &[u8] = b"multihop sealed 3";
 const PROLOGUE_REKEY: &[u8] = b"multihop rekey 3";
-/// Largest overhead of a handshake message, bytes: an ephemeral key, a static one with its tag, and a tag.
+/// Largest overhead of a handshake message, bytes: an ephemeral key, an encrypted static key with its tag,
+/// and a tag.
 const MAX_ADDED: usize = 32 + 48 + 16;
 
 #[cfg(test)]
@@ -237,7 +238,7 @@ mod tests {
         Ticket::Hello { initiator, cookie: [7; 16] }
     }
 
-    /// Two ends of a handshake, of which the initiator knows the listener's key.
+    /// Two ends of a handshake, in which the initiator has the listener's key.
     fn ends(one: &Proof, two: &Proof) -> (NoiseHandshake, NoiseHandshake) {
         let listener = match two {
             Proof::Keys(identity, _) => Some(identity.public()),

@@ -1,7 +1,8 @@
 //! New keys for an open connection, by a new handshake inside it: the initiator offers, the responder accepts.
 //!
-//! The new keys come from fresh ephemeral keys and not from the old ones, so that neither reveal the other. With keys
-//! both ends also prove their identity again. Only the initiator offers, so the two ends never offer at once.
+//! New keys are derived from fresh ephemeral keys and not from the old keys, so that neither reveal the
+//! other. With keys both ends also prove their identity again. Only the initiator offers, so the two ends
+//! never offer at once.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,7 +17,7 @@ use super::traffic::TrafficKey;
 use crate::datagram::Entropy;
 use crate::keys::PublicKey;
 
-/// Credentials and hashes that stay the same in all handshakes of one connection.
+/// Credentials and hashes that are the same in all handshakes of one connection.
 pub(super) struct Terms {
     pub(super) credentials: Arc<Credentials>,
     /// Public key of the peer, if the connection uses keys.
@@ -38,7 +39,7 @@ pub(super) struct Offering {
     since: Option<Instant>,
     /// Number of datagrams sent and received before the current keys came into use.
     datagrams: u64,
-    /// The offer that has no answer yet.
+    /// The offer that was not answered yet.
     offer: Option<Box<Offer>>,
 }
 
@@ -53,7 +54,7 @@ struct Offer {
 /// Responder's state of key exchanges: it answers the offers.
 #[derive(Default)]
 pub(super) struct Accepting {
-    /// The offer that was accepted, and the answer, until the initiator uses the new keys.
+    /// The accepted offer with its answer, kept until the initiator uses the new keys.
     accepted: Option<Accepted>,
 }
 
@@ -70,8 +71,8 @@ impl Terms {
 }
 
 impl Offering {
-    /// Offer of new keys with number `number` that must be sent now, if any. `datagrams` is the number of datagrams
-    /// sent and received so far.
+    /// Offer of new keys with this number; `None` if none must be sent now. `datagrams` is the number of
+    /// datagrams sent and received so far.
     pub(super) fn poll(
         &mut self,
         now: Instant,
@@ -98,7 +99,7 @@ impl Offering {
         Some(message)
     }
 
-    /// The responder's answer: the new keys.
+    /// Handles the responder's answer; returns the new keys.
     pub(super) fn on_accept(&mut self, now: Instant, message: &[u8], datagrams: u64) -> Option<TrafficKeys> {
         let (number, noise) = parse(message)?;
         let offer = self.offer.as_mut().filter(|offer| offer.number == number)?;
@@ -135,7 +136,7 @@ impl Accepting {
         Some((answer, Some(incoming)))
     }
 
-    /// Completes the exchange when the initiator uses the new keys: returns the key of this end's later datagrams.
+    /// Completes the exchange when the initiator uses the new keys; returns this end's sending key.
     pub(super) fn complete(&mut self) -> Option<TrafficKey> {
         self.accepted.take().map(|accepted| accepted.outgoing)
     }

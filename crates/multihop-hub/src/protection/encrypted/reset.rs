@@ -1,7 +1,7 @@
-//! Resets of connections that a host has forgotten, for example by a restart (as in RFC 9000, section 10.3).
-//!
-//! Each end gives the other one a token with each index. A host that receives a datagram for an index that it does not
-//! have answers with the token of that index, which it derives again: only the host that gave the token can send it.
+//! Resets for connections whose state a host has lost, for example by a restart (as in RFC 9000, section
+//! 10.3). Each end gives the other one a token with each index. A host that receives a datagram for an
+//! unknown index answers with the token of that index, which it derives again. Only the host that gave the
+//! token can send it.
 
 use blake2::Blake2sMac;
 use blake2::digest::consts::U16;
@@ -15,7 +15,7 @@ use super::noise::Proof;
 /// Derives the tokens of one socket from the secret on disk.
 pub(crate) struct ResetKey {
     secret: Zeroizing<[u8; 32]>,
-    /// The port of the socket. A host with the same secret at another port has other tokens.
+    /// Port of the socket. The same secret gives other tokens at another port.
     port: u16,
 }
 
@@ -38,13 +38,13 @@ impl ResetKey {
     }
 }
 
-/// Whether a reset has this token; zeros stand for no token.
+/// Whether a reset contains the token of the index; zeros mean no token.
 pub(super) fn is_valid(given: &ResetToken, found: &ResetToken) -> bool {
     let is_equal: bool = given.ct_eq(found).into();
     is_equal && *given != NO_TOKEN
 }
 
-/// Token of an end that resets nothing.
+/// Token of an end that sends no resets.
 pub(super) const NO_TOKEN: ResetToken = [0; size_of::<ResetToken>()];
 
 #[cfg(test)]

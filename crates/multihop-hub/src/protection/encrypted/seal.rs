@@ -1,6 +1,6 @@
-//! The seal of a hello with keys: it shows that the initiator knows the listener's public key, and costs one hash.
-//! Whoever does not know it causes no Diffie-Hellman, and gets no answer from a silent listener (as `mac1` of
-//! WireGuard).
+//! Seal of a hello with keys. It shows that the initiator has the listener's public key, and its check costs
+//! one hash. A sender without the key causes no Diffie-Hellman operation and gets no answer from a silent
+//! listener (like `mac1` of WireGuard).
 
 use blake2::Blake2sMac;
 use blake2::digest::consts::U16;
@@ -17,7 +17,8 @@ pub(super) fn of(listener: &PublicKey, hello: &[u8]) -> [u8; LEN] {
     mac.finalize_fixed().into()
 }
 
-/// The Noise message of a hello that ends with a valid seal; `datagram` is the hello, `noise` its end.
+/// The Noise message of a hello, if the hello ends with a valid seal. `datagram` is the hello, `noise` its
+/// last part.
 pub(crate) fn open<'a>(listener: &PublicKey, datagram: &[u8], noise: &'a [u8]) -> Option<&'a [u8]> {
     let (hello, found) = datagram.split_last_chunk::<LEN>()?;
     let is_valid: bool = of(listener, hello).ct_eq(found).into();

@@ -34,9 +34,9 @@ use crate::version::EARLIER;
 /// The protection of one encrypted connection.
 pub(crate) struct Session {
     credentials: Arc<Credentials>,
-    /// The transport that our SYN opens, or that our answer chooses.
+    /// The transport in this end's SYN, or in its answer to the peer's SYN.
     transport: TransportName,
-    /// Indices by which the peer names this connection.
+    /// Indices by which the peer identifies this connection.
     indices: GivenIndices,
     /// The address and index of the peer, if it is the initiator.
     initiator: Option<(SocketAddr, u32)>,
@@ -44,7 +44,7 @@ pub(crate) struct Session {
     /// Hash of the handshake, once the handshake is complete.
     binding: Option<HandshakeHash>,
     stage: Stage,
-    /// Whole datagrams that must be sent before anything else.
+    /// Complete datagrams that must be sent before all others.
     pending: VecDeque<Pending>,
 }
 
@@ -55,13 +55,13 @@ pub(crate) struct Hello<'a> {
     /// Index that the initiator has chosen for the connection.
     pub(crate) sender: u32,
     pub(crate) cookie: Cookie,
-    /// The Noise message, and with keys the seal.
+    /// The Noise message and, with keys, the seal.
     pub(crate) noise: &'a [u8],
     /// Bytes of the whole datagram.
     pub(crate) datagram: &'a [u8],
 }
 
-/// Why a hello opens no connection.
+/// Reason for which a hello opens no connection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Rejection {
     /// The seal of the hello is wrong: its sender does not have this listener's public key.
@@ -70,7 +70,7 @@ pub(crate) enum Rejection {
     Unreadable,
     /// The hello is from the owner of this key, which is not authorised.
     UnknownKey(PublicKey),
-    /// The hello requests a transport that this end does not have. Contains the datagram that refuses it.
+    /// The hello requests a transport that this end does not support; contains the datagram with the refusal.
     Transport(Vec<u8>),
 }
 
@@ -87,12 +87,12 @@ enum Stage {
 struct Responding {
     handshake: NoiseHandshake,
     remote: TakenIndex,
-    /// Largest length of the answer, bytes: the length of the hello, so that the answer amplifies no attack.
+    /// Largest length of the answer, bytes: the length of the hello, to prevent amplification.
     room: usize,
 }
 
 impl Session {
-    /// The session of a connection that this end opens to a listener with one of these keys. `seed` is random.
+    /// Session of a connection that this end opens to a listener with one of these keys. `seed` is random.
     pub(crate) fn initiate(
         credentials: &Arc<Credentials>,
         transport: TransportName,
@@ -158,19 +158,19 @@ impl Session {
         }
     }
 
-    /// Accepts a buffer that the data of the next received segment will reuse.
+    /// Accepts a buffer for the data of the next received segment.
     pub(crate) fn reuse(&mut self, memory: Vec<u8>) {
         if let Stage::Established(established) = &mut self.stage {
             established.reuse(memory);
         }
     }
 
-    /// The transport that our SYN opens, or that our answer chooses.
+    /// The transport in this end's SYN, or in its answer to the peer's SYN.
     pub(crate) fn transport(&self) -> TransportName {
         self.transport
     }
 
-    /// The indices by which the peer may name this connection.
+    /// Indices by which the peer may identify this connection.
     pub(crate) fn indices(&self) -> impl Iterator<Item = u32> {
         self.indices.all()
     }
@@ -198,12 +198,13 @@ impl Session {
         }
     }
 
-    /// Whether the peer has reset the connection that it knew by this index.
+    /// Whether a reset with this index and token ends the connection: the peer gave the index, and the token
+    /// is valid.
     pub(crate) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
         matches!(&self.stage, Stage::Established(established) if established.is_reset_by(index, token))
     }
 
-    /// Reason for which the listener refuses the connection, as far as it states one.
+    /// Reason for which the listener refuses the connection; `None` if it states none.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match &self.stage {
             Stage::Initiating(initiating) => initiating.refusal(),
@@ -211,12 +212,13 @@ impl Session {
         }
     }
 
-    /// A whole datagram that must be sent before anything else.
+    /// Takes the next complete datagram that must be sent before all others.
     pub(crate) fn pop_pending(&mut self) -> Option<Pending> {
         self.pending.pop_front()
     }
 
-    /// Appends the datagram with the encrypted `segment`. Appends nothing while the handshake has no key for it.
+    /// Appends the datagram with the encrypted `segment`. Appends nothing while the handshake has no key for
+    /// the segment.
     pub(crate) fn send(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match &mut self.stage {
             Stage::Initiating(initiating) if is_opening(segment) => {
@@ -230,7 +232,7 @@ impl Session {
         }
     }
 
-    /// The datagram that carries a challenge or the response to one, if the connection is established.
+    /// Datagram with a challenge or the response to one; `None` unless the connection is established.
     pub(crate) fn probe(
         &mut self,
         now: Instant,
@@ -252,12 +254,12 @@ impl Session {
         }
     }
 
-    /// Answers the peer's request for the connection index that follows number `number`; `fresh` is a random index
-    /// for it.
+    /// Answers the peer's request for the connection index after the one with this number; `fresh` is a
+    /// random index for it.
     pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
         let Stage::Established(established) = &mut self.stage else { return IndexChange::default() };
         let Some(change) = self.indices.on_request(number, fresh) else { return IndexChange::default() };
-        // An answer that has not left yet is enough.
+        // One waiting answer is enough.
         let spare = self.indices.spare(|index| self.credentials.reset_token(index));
         if let Some(spare) = spare.filter(|_| self.pending.is_empty()) {
             let message = established.encrypt_message(now, Content::Spare, Path::Current, &spare);
@@ -266,12 +268,12 @@ impl Session {
         change
     }
 
-    /// Whether the newest authentic datagram came on the second path.
+    /// Whether the newest authentic datagram arrived on the second path.
     pub(crate) fn is_on_second(&self) -> bool {
         matches!(&self.stage, Stage::Established(established) if established.is_on_second())
     }
 
-    /// Whether the newest datagram of the peer came on the second path, so that answers leave there.
+    /// Whether the newest datagram of the peer arrived on the second path, so that answers leave there.
     pub(crate) fn heard_on_second(&self) -> bool {
         matches!(&self.stage, Stage::Established(established) if established.heard_on_second())
     }
@@ -288,8 +290,8 @@ impl Session {
         }
     }
 
-    /// Takes a datagram. `ports` are the peer's and ours; `is_from_peer` says whether it comes from the peer's last
-    /// known address.
+    /// Processes a datagram. `ports` are the ports of the peer and of this end; `is_from_peer`: the datagram
+    /// comes from the peer's last known address.
     pub(crate) fn receive(
         &mut self,
         now: Instant,
@@ -335,7 +337,7 @@ impl Session {
         }
     }
 
-    /// The listener's answer to our hello.
+    /// Handles the listener's answer to this end's hello.
     fn on_answer(&mut self, remote: u32, noise: &[u8], ports: (u16, u16)) -> Unprotected {
         let Stage::Initiating(initiating) = &mut self.stage else { return Unprotected::Ignored };
         let number = initiating.number();
@@ -356,7 +358,7 @@ impl Session {
         Unprotected::Answer(syn_ack, name)
     }
 
-    /// The listener's answer, which ends the handshake.
+    /// Sends the listener's answer, which ends the handshake.
     fn send_answer(&mut self, segment: &Segment, out: &mut Vec<u8>) {
         let Stage::Responding(responding) = mem::replace(&mut self.stage, Stage::Failed) else { return };
         let Responding { mut handshake, remote, room } = *responding;
@@ -366,7 +368,7 @@ impl Session {
         let mut answer = Vec::new();
         SecureDatagram::Answer { receiver: remote.index, sender: self.indices.current(), noise: &noise }
             .emit(&mut answer);
-        // No amplification: never more bytes than were received.
+        // Never more bytes are sent than were received (no amplification).
         if answer.len() <= room {
             out.extend_from_slice(&answer);
         }
@@ -397,8 +399,8 @@ impl Session {
     }
 }
 
-/// Rejection of a hello whose transport this end does not have, with an encrypted answer. No state of the handshake
-/// is kept.
+/// Rejects a hello whose transport this end does not support, with an encrypted answer. No state of the
+/// handshake is kept.
 fn refuse_transport(
     credentials: &Credentials,
     mut handshake: NoiseHandshake,
@@ -410,7 +412,7 @@ fn refuse_transport(
     let noise = handshake.write(&payload);
     let mut answer = Vec::new();
     SecureDatagram::Answer { receiver: hello.sender, sender: 0, noise: &noise }.emit(&mut answer);
-    // No amplification: never more bytes than were received.
+    // Never more bytes are sent than were received (no amplification).
     if answer.len() <= hello.datagram.len() { Rejection::Transport(answer) } else { Rejection::Unreadable }
 }
 

@@ -16,7 +16,8 @@ use super::window::ReplayWindow;
 use crate::primitives::{self, Aead};
 use crate::protection::outcome::Freshness;
 
-/// Key of a chain, from which the next key is derived.
+/// Mask for the header fields that would link the datagrams of a connection: key number and counter. It stays
+/// the same for the whole connection (as in RFC 9001, section 5.4).
 #[derive(Clone)]
 pub(crate) struct TrafficKey(Zeroizing<[u8; 32]>);
 
@@ -24,7 +25,7 @@ pub(crate) struct TrafficKey(Zeroizing<[u8; 32]>);
 /// the same for the whole connection (as in RFC 9001, section 5.4).
 struct HeaderMask(Zeroizing<[u8; 32]>);
 
-/// When a connection gets new keys.
+/// Conditions under which a connection gets new keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rotation {
     /// Number of datagrams in both directions together after which keys are replaced.
@@ -38,7 +39,7 @@ pub(crate) struct Encryptor {
     key: TrafficKey,
     /// Number of the current key.
     number: u64,
-    /// Counters of the next datagrams on the first path and on the second one.
+    /// Next counters of the first and of the second path.
     counters: [u64; 2],
     mask: HeaderMask,
 }
@@ -52,9 +53,9 @@ pub(crate) struct Decryptor {
     next: Option<TrafficKey>,
     /// Key before the current one, for late datagrams, and the time at which it is deleted.
     previous: Option<(TrafficKey, Instant)>,
-    /// Counters of datagrams that have arrived: on the first path, and on the second one.
+    /// Counters of received datagrams on the first and on the second path.
     windows: [ReplayWindow; 2],
-    /// Whether the newest authentic datagram came on the second path.
+    /// Whether the newest authentic datagram arrived on the second path.
     is_second: bool,
     mask: HeaderMask,
 }
@@ -75,14 +76,15 @@ impl TrafficKey {
 }
 
 impl HeaderMask {
-    /// The mask of the direction with this first key.
+    /// Derives the mask of one direction from the first key of that direction.
     fn new(first: &TrafficKey) -> Self {
         let mac = Blake2sMac::<U32>::new_with_salt_and_personal(&first.0[..], &[], b"mhheader")
             .expect("32 and 8 bytes, as BLAKE2s allows");
         Self(Zeroizing::new(mac.finalize_fixed().into()))
     }
 
-    /// Masks or unmasks a header. The tag of each datagram is different, and so is its mask.
+    /// Masks or unmasks a header. The mask depends on the datagram's tag and therefore differs for each
+    /// datagram.
     fn apply(&self, header: &[u8; DATA_HEADER], tag: &[u8; TAG]) -> [u8; DATA_HEADER] {
         let (block, nonce) = tag.split_first_chunk().expect("sixteen bytes");
         let mut mask = [0; 9];
@@ -96,7 +98,7 @@ impl HeaderMask {
 }
 
 impl Rotation {
-    /// About 1.5 GB, or two minutes.
+    /// Default: about 1.5 GB, or two minutes.
     pub(crate) const DEFAULT: Self = Self { datagrams: 1 << 20, age: Duration::from_secs(120) };
 }
 
@@ -177,12 +179,12 @@ impl Decryptor {
         self.windows.iter().map(ReplayWindow::end).sum()
     }
 
-    /// Whether the newest authentic datagram came on the second path.
+    /// Whether the newest authentic datagram arrived on the second path.
     pub(crate) const fn is_second(&self) -> bool {
         self.is_second
     }
 
-    /// Accepts datagrams under the next key as well.
+    /// Accepts datagrams under the next key in addition.
     pub(crate) fn expect(&mut self, next: TrafficKey) {
         self.next = Some(next);
     }
@@ -211,7 +213,7 @@ impl Decryptor {
         }
         let start = out.len();
         let sealed = Sealed { header: &header, counter, text, tag };
-        // Eight bits name the key: the current, the next or the previous one.
+        // Eight bits are enough to distinguish the current, the next and the previous key.
         match header[1] {
             key if key == low(self.number) => sealed.open(&self.key, out)?,
             key if key == low(self.number + 1) => {
@@ -240,7 +242,8 @@ impl Decryptor {
         Some(freshness)
     }
 
-    /// Deletes the previous key in time: later datagrams under it cannot be decrypted, not even with stolen keys.
+    /// Deletes the previous key when its time is over: from then on not even stolen keys decrypt datagrams
+    /// under it.
     pub(crate) fn forget_previous_key(&mut self, now: Instant) {
         if self.previous.as_ref().is_some_and(|(_, until)| now >= *until) {
             self.previous = None;
@@ -268,26 +271,26 @@ impl Sealed<'_> {
     }
 }
 
-/// The nonce of `ChaChaPoly` in Noise: 32 zero bits, then the counter, little-endian.
+/// Nonce of `ChaChaPoly` in Noise: 32 zero bits, then the counter in little-endian order.
 fn nonce(counter: u64) -> [u8; 12] {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&counter.to_le_bytes());
     nonce
 }
 
-/// The part of a key's number that datagrams carry.
+/// The part of a key number that datagrams contain.
 fn low(number: u64) -> u8 {
     u8::try_from(number & 0xff).expect("eight bits")
 }
 
-/// First counter of the second path, whose datagrams have an order of their own, because neither path waits for the
-/// other.
+/// First counter of the second path, whose datagrams are counted separately, because neither path waits for
+/// the other.
 const SECOND_PATH: u64 = 1 << 63;
 /// Length of an authentication tag, bytes.
 const TAG: usize = 16;
 /// Bytes that encryption adds to a segment: header and tag.
 pub(crate) const OVERHEAD: u16 = 16 + 16;
-/// How long the previous key remains valid for datagrams that are late.
+/// Time for which the previous key remains valid for late datagrams.
 const LATE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -357,14 +360,14 @@ mod tests {
         assert_eq!(ends.decrypt(0, &one), None, "its own datagram, reflected");
     }
 
-    /// Counters of consecutive datagrams under one key would follow each other.
+    /// Checks that consecutive datagrams show no consecutive counters.
     #[test]
     fn nothing_in_a_header_but_the_index_links_it_to_others() {
         let mut ends = BothEnds::new();
         let headers: Vec<_> = (0..200).map(|_| ends.encrypt(0, b"text")[..16].to_vec()).collect();
         for at in [1, 8, 9, 10, 11, 12, 13, 14, 15] {
             let values: std::collections::BTreeSet<_> = headers.iter().map(|header| header[at]).collect();
-            // Of 256 values 200 random ones miss 117 on average; the standard deviation is 5.
+            // 200 random values miss 117 of 256 on average; the standard deviation is 5.
             assert!((110..=170).contains(&values.len()), "byte {at}: {} values", values.len());
         }
         assert!(headers.iter().all(|header| header[..1] == [5] && header[2..8] == [255, 255, 0, 0, 0, 7]));
@@ -477,7 +480,7 @@ mod tests {
                     _ => ends.now += Duration::from_secs(7),
                 }
             }
-            // Regardless of losses, the newest datagram is decrypted: neither end has lost the other's key.
+            // Regardless of losses, the newest datagram is decrypted: each end still has the other's key.
             for _ in 0..3 {
                 for end in [0, 1] {
                     let datagram = ends.encrypt(end, b"end");

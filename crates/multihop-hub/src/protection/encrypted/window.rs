@@ -1,7 +1,7 @@
-//! Protection from replays: which datagrams of the peer have already been accepted.
+//! Replay protection: detects datagrams of the peer that have already been accepted.
 
-/// Which counters have been seen: each of the newest [`SIZE`] ones exactly, older ones count as seen
-/// (RFC 6479, with a ring of 64-bit words).
+/// Record of seen counters. Each of the newest [`SIZE`] counters is recorded exactly; older ones count as
+/// seen (RFC 6479, with a ring of 64-bit words).
 #[derive(Clone, Debug)]
 pub(crate) struct ReplayWindow {
     /// The highest counter seen, plus one.
@@ -23,7 +23,7 @@ impl ReplayWindow {
         self.end
     }
 
-    /// Whether the counter is known not to have been seen.
+    /// Whether the counter is certainly new.
     pub(crate) fn is_new(&self, counter: u64) -> bool {
         if counter >= self.end {
             return true;

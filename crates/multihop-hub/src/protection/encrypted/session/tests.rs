@@ -74,7 +74,7 @@ fn data(text: &[u8]) -> Segment {
 }
 
 impl Session {
-    /// All datagrams that carry `segment`.
+    /// All datagrams in which `segment` is sent.
     fn transmit(&mut self, now: Instant, segment: &Segment) -> Vec<Vec<u8>> {
         let mut out = Vec::new();
         self.send(now, segment, Path::Current, &mut out);
@@ -87,7 +87,7 @@ impl Session {
         self.receive(now, message, true, PORTS, &mut entropy(1))
     }
 
-    /// The offer of new keys that is due.
+    /// Takes the offer of new keys that is due.
     fn offer(&mut self, now: Instant, seed: u8) -> Option<Vec<u8>> {
         self.refresh(now, &mut entropy(seed));
         self.pop_pending().map(|pending| pending.bytes)
@@ -125,7 +125,7 @@ fn cookie(n: u8, key: Option<PublicKey>) -> Vec<u8> {
     reply
 }
 
-/// Both ends after the responder has sent its answer.
+/// Creates both ends at the point after the responder's answer.
 fn answered(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session, Vec<u8>) {
     let mut initiator = initiator(one);
     let hello = initiator.transmit(at_ms(0), &syn()).remove(0);
@@ -136,7 +136,7 @@ fn answered(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session
     (initiator, responder, answer)
 }
 
-/// Both ends of an established connection.
+/// Creates both ends of an established connection.
 fn open(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session) {
     let (mut initiator, mut responder, answer) = answered(one, two);
     assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Answer(syn_ack(), TransportName::TPA));
@@ -150,7 +150,7 @@ fn both() -> [(Arc<Credentials>, Arc<Credentials>); 2] {
     [(token(), token()), (keys(1, Peers::Any), keys(2, Peers::Any))]
 }
 
-/// List of allowed keys: those of the listener at 10.0.0.1:7000, and those of callers.
+/// List of accepted keys: keys of the listener at 10.0.0.1:7000, and keys of callers.
 #[derive(Debug)]
 struct Listed {
     listeners: Vec<PublicKey>,
@@ -227,7 +227,7 @@ fn an_answer_to_the_hello_with_the_cookie_before_counts() {
     }
 }
 
-/// The key of the listener, which comes with its cookies.
+/// The listener's public key, as contained in its cookie datagrams.
 fn initiator_key(credentials: &Credentials) -> Option<PublicKey> {
     matches!(credentials.proof, Proof::Keys(..)).then(|| key(2))
 }
@@ -250,7 +250,7 @@ fn a_hello_proves_its_sender_as_soon_as_the_listener_is_known() {
         let hello = fresh(&one).transmit(at_ms(0), &syn()).remove(0);
         assert!(Session::respond_to(&two, &hello).is_ok());
     }
-    // At first contact there is nothing to prove yet.
+    // At first contact the initiator cannot prove its identity, because it has no key of the listener.
     let hello = fresh(&keys(1, Peers::Any)).transmit(at_ms(0), &syn()).remove(0);
     assert_eq!(hello[8..], [0; message::MIN_HELLO - 8]);
 }
@@ -402,7 +402,7 @@ fn no_datagram_during_a_handshake_panics() {
     assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Answer(syn_ack(), TransportName::TPA));
 }
 
-/// Sends data in both directions and checks its arrival; returns the numbers of the keys under which it was sent.
+/// Sends data in both directions and checks its arrival; returns the numbers of the keys used.
 fn exchange(initiator: &mut Session, responder: &mut Session) -> (u64, u64) {
     let there = initiator.transmit(at_ms(0), &data(b"there")).remove(0);
     assert_eq!(responder.deliver(at_ms(0), &there), Unprotected::Segment(data(b"there"), NEWEST));
@@ -413,7 +413,7 @@ fn exchange(initiator: &mut Session, responder: &mut Session) -> (u64, u64) {
 
 const REKEY: Unprotected = Unprotected::Processed(Freshness::Newest);
 
-/// Both ends of a connection that have exchanged so many datagrams that new keys are due.
+/// Both ends of a connection that have exchanged enough datagrams for new keys to be due.
 fn worn(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session) {
     let (mut initiator, mut responder) = open(one, two);
     assert_eq!(exchange(&mut initiator, &mut responder), (0, 0));
@@ -451,7 +451,7 @@ fn only_the_initiator_offers_and_only_the_responder_accepts() {
         let (mut other, mut third) = worn(&one, &two);
         let offer = initiator.offer(at_ms(0), 5).unwrap();
         third.deliver(at_ms(0), &other.offer(at_ms(0), 6).unwrap());
-        // Messages that a peer sends in the wrong role.
+        // These messages are sent by peers in the wrong role.
         let (Stage::Established(bad), Stage::Established(worse)) = (&mut responder.stage, &mut other.stage)
         else {
             panic!("not established")
@@ -480,7 +480,7 @@ fn lost_late_and_repeated_messages_about_keys_do_no_harm() {
         let again = initiator.offer(at_ms(2000), 7).unwrap();
         assert_eq!(responder.deliver(at_ms(2000), &again), REKEY);
         let answer = responder.pop_pending().map(|pending| pending.bytes).unwrap();
-        // The first offer arrives after all.
+        // The first offer arrives late.
         assert_eq!(responder.deliver(at_ms(2000), &lost), Unprotected::Processed(Freshness::Late));
         let other = responder.pop_pending().map(|pending| pending.bytes).unwrap();
         assert_eq!(initiator.deliver(at_ms(2000), &answer), REKEY);
@@ -500,7 +500,7 @@ fn lost_late_and_repeated_messages_about_keys_do_no_harm() {
     }
 }
 
-/// The keys that a session encrypts with.
+/// The key with which a session encrypts.
 fn outgoing_key(session: &Session) -> [u8; 32] {
     let Stage::Established(established) = &session.stage else { panic!("not established") };
     established.outgoing_key()
@@ -509,7 +509,7 @@ fn outgoing_key(session: &Session) -> [u8; 32] {
 #[test]
 fn new_keys_are_no_function_of_the_old_ones() {
     for (one, two) in both() {
-        // Two connections with the same first keys, and other random numbers for the new ones.
+        // Both connections have the same first keys, and different random numbers for the new ones.
         let keys = [5, 6].map(|seed| {
             let (mut initiator, mut responder) = worn(&one, &two);
             let before = outgoing_key(&initiator);
@@ -528,7 +528,7 @@ fn new_keys_are_no_function_of_the_old_ones() {
 #[test]
 fn another_identity_cannot_take_over_a_connection_by_new_keys() {
     let (mut initiator, mut responder) = worn(&keys(1, Peers::Any), &keys(2, Peers::Any));
-    // A thief of the traffic keys, who has a key pair of its own.
+    // The attacker has stolen the traffic keys and has a different key pair.
     let (Stage::Established(ours), stolen) = (&mut initiator.stage, keys(3, Peers::Any)) else {
         panic!("not established")
     };
