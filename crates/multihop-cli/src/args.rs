@@ -16,7 +16,7 @@ use crate::network::NetworkCommand;
 use crate::terminal::Verbosity;
 use crate::values::{from_one, from_zero, key_value, positive_seconds, seconds, snap_length};
 
-/// Exit codes, at the end of help texts.
+/// Exit codes, for the end of help texts.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes: 0 success, also of a service ended by SIGTERM; 1 failure; 2 wrong arguments or files; 3 send left something out; \
 4 another multihop route runs in this network namespace; 128 + N: signal N ended unfinished work.";
@@ -300,7 +300,7 @@ pub(crate) struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// The keys that override those of the file.
+    /// Overrides that the arguments request.
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {
         let seed = self.seed.map(|seed| ("seed".to_owned(), seed.to_string()));
         self.set.iter().cloned().chain(seed).collect()

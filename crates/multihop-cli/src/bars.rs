@@ -1,18 +1,18 @@
-//! Progress bars on standard error, which leave room for the `^C` of an interrupt.
+//! Progress bars on standard error, which reserve room for the `^C` of an interrupt.
 
 use std::io;
 
 use console::Term;
 use indicatif::{MultiProgress, ProgressDrawTarget, TermLike};
 
-/// Bars on standard error.
+/// Creates the progress bars on standard error.
 pub(crate) fn bars() -> MultiProgress {
     let terminal = Box::new(Narrowed(Term::buffered_stderr()));
     MultiProgress::with_draw_target(ProgressDrawTarget::term_like_with_hz(terminal, REFRESH))
 }
 
-/// A terminal that leaves room at the end of its lines for the `^C` of an interrupt, which otherwise would be in the
-/// next line, so that the bar could not be removed any more.
+/// A terminal that reserves room at the end of its lines for the `^C` of an interrupt. Otherwise `^C` would
+/// move to the next line, and the bar could no longer be removed.
 #[derive(Debug)]
 struct Narrowed(Term);
 
@@ -60,5 +60,5 @@ impl TermLike for Narrowed {
 
 /// Width of `^C` and of the cursor, columns.
 const ROOM: u16 = 3;
-/// Number of redraws per second, that of indicatif.
+/// Number of redraws per second, equal to indicatif's default.
 const REFRESH: u8 = 20;

@@ -1,4 +1,4 @@
-//! Problems of scenarios, with the lines in which they are.
+//! Display of a scenario's problems, with the lines that contain them.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use multihop_scenario::{Place, Position, Problem, Problems};
@@ -25,7 +25,7 @@ fn shown(problems: &Problems, renderer: &Renderer) -> String {
     parts.join("\n")
 }
 
-/// The line of a problem, with a mark below it.
+/// The line with the problem, and a mark below it.
 fn quotation(problem: &Problem, text: &str, renderer: &Renderer) -> Option<String> {
     let Place::Text { at: Some(at), .. } = &problem.place else { return None };
     if at.span == (0..0) && !problem.key.is_empty() {

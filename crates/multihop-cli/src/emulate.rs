@@ -94,7 +94,7 @@ pub(crate) fn emulate(
     } else if args.json {
         output::json(&emulated, false)?;
     } else if verbosity.quiet {
-        // The result is in the folder, and the exit code says whether it is good.
+        // The result is in the folder, and the exit code shows success or failure.
     } else if pcap_to_stdout {
         eprintln!("{}", summary(&emulated));
     } else {
@@ -111,7 +111,7 @@ struct Begun {
     scratch: Option<Scratch>,
 }
 
-/// Begins the recording that `--record` asks for or `--live` needs.
+/// Begins the recording that `--record` requests or `--live` needs.
 fn begin_recording(
     args: &EmulateArgs,
     request: &Request,
@@ -138,7 +138,7 @@ fn begin_recording(
 /// Runs a shell or another program at a station of an emulation, and ends with its exit code.
 pub(crate) fn enter(args: &EnterArgs) -> Result<(), CommandError> {
     let status = multihop_emulate::enter(&args.node, args.pid, &args.command).map_err(error)?;
-    // As a shell says it.
+    // The exit code after a signal is that of a shell.
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     std::process::exit(code.unwrap_or(1))
 }
@@ -194,13 +194,13 @@ fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Standard output without a buffer, for a reader that shows packets as they come.
+/// Standard output without a buffer, for a reader that shows packets immediately.
 fn stdout() -> anyhow::Result<Box<dyn Write + Send>> {
     let stdout = io::stdout().as_fd().try_clone_to_owned().context("cannot write to standard output")?;
     Ok(Box::new(File::from(stdout)))
 }
 
-/// Standard input without the buffer of this process, which another thread reads.
+/// Standard input without the buffer of this process, so that another thread can read it.
 fn stdin() -> anyhow::Result<File> {
     let stdin = io::stdin().as_fd().try_clone_to_owned().context("cannot read standard input")?;
     Ok(File::from(stdin))
@@ -221,7 +221,7 @@ fn write_later(path: &Path, files: &mut Vec<NewFile>) -> anyhow::Result<Box<dyn 
     Ok(Box::new(writer))
 }
 
-/// Text about an emulation for people: metrics, lateness and the programs' exit codes.
+/// Text about an emulation for the user: metrics, lateness and exit codes of the programs.
 fn summary(emulated: &Emulated) -> String {
     let Emulated { run, emulation, programs, .. } = emulated;
     let mut lines = Vec::new();

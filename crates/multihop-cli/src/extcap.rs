@@ -10,7 +10,7 @@ pub(crate) fn extcap(args: &ExtcapArgs) -> Result<(), CommandError> {
     if args.extcap_interfaces {
         output::line(format_args!("extcap {{version={}}}", env!("CARGO_PKG_VERSION")))?;
         for (pid, scenario) in emulations() {
-            // Braces would end the field.
+            // Braces would end the field of the extcap format.
             let scenario = scenario.replace(['{', '}', '\n'], " ");
             let name = format!("{PREFIX}{pid}");
             output::line(format_args!("interface {{value={name}}}{{display=Emulation of {scenario}}}"))?;
@@ -32,9 +32,9 @@ pub(crate) fn extcap(args: &ExtcapArgs) -> Result<(), CommandError> {
             error => CommandError::Other(error.into()),
         })?;
     }
-    // There is nothing to configure.
+    // The interface has no options.
     Ok(())
 }
 
-/// Prefix of the names of interfaces; the process number of the emulation follows.
+/// Prefix of interface names, followed by the process number of the emulation.
 const PREFIX: &str = "multihop-";

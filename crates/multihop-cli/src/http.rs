@@ -1,4 +1,4 @@
-//! An HTTP server for the pages of one person. It answers one GET request per connection.
+//! An HTTP server for the pages of one user. It answers one GET request per connection.
 //!
 //! Connections are limited in number, time and memory ([`clients`]), and every answer forbids other pages to embed or
 //! read it.
@@ -21,7 +21,7 @@ pub(crate) struct Request {
     host: Option<String>,
 }
 
-/// The answer to a request: a head, then the content.
+/// The answer to a request: a head, followed by the content.
 pub(crate) struct Reply<'a> {
     stream: &'a TcpStream,
     /// Longest duration of one write, or of all writes if `deadline` is set.
@@ -38,11 +38,11 @@ where
     let answer = Arc::new(answer);
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
-            // Such as too many open files: a later accept may succeed.
+            // For example, too many files are open: a later accept may succeed.
             std::thread::sleep(ACCEPT_RETRY_INTERVAL);
             continue;
         };
-        // The client may have left already.
+        // The client may have closed the connection.
         let Ok(Some(place)) = clients.admit(&stream) else { continue };
         let answer = Arc::clone(&answer);
         let work = move || drop(converse(&stream, &place, &*answer));
@@ -91,8 +91,8 @@ fn read_request(mut stream: &TcpStream, deadline: Instant) -> io::Result<Request
     Ok(Request { path, host })
 }
 
-/// Whether a `Host` field has an address and no name. A foreign page can give its own name the address of this server
-/// (DNS rebinding), and would then read the answers.
+/// Whether a `Host` field contains an address instead of a name. A foreign page can give its own name the
+/// address of this server (DNS rebinding), and could then read the answers.
 fn is_address(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -105,7 +105,8 @@ fn is_address(host: &str) -> bool {
 impl Reply<'_> {
     /// Sends the head; the content follows.
     pub(crate) fn begin(&mut self, status: &str, kind: &str) -> io::Result<()> {
-        // A page has its own policy for what it loads, with hashes of its scripts; `frame-ancestors` is valid here only.
+        // A page has its own policy for its resources, with hashes of its scripts; `frame-ancestors` is valid
+        // only in this header.
         let policy = if kind.starts_with("text/html") { PAGE_POLICY } else { DATA_POLICY };
         write!(
             self,
@@ -114,7 +115,7 @@ impl Reply<'_> {
         )
     }
 
-    /// Gives each write a deadline of its own, for content that grows while it is sent.
+    /// Gives each write a separate deadline, for content that grows while it is sent.
     pub(crate) fn set_endless(&mut self) {
         self.deadline = None;
     }
@@ -132,7 +133,7 @@ impl Write for Reply<'_> {
     }
 }
 
-/// The time until a deadline, which has not passed.
+/// The remaining time until a deadline; an error if it has passed.
 fn time_left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
@@ -156,7 +157,8 @@ mod tests {
 
     use super::*;
 
-    /// A server on the loopback interface that answers `/long` with an endless text, and other paths with their name.
+    /// A server on the loopback interface that answers `/long` with an endless text, and other paths with
+    /// their name.
     fn server(limits: Limits) -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -187,7 +189,7 @@ mod tests {
         text.split_once("\r\n\r\n").unwrap().1.to_owned()
     }
 
-    /// Waits for the end of a connection that the server closes.
+    /// Waits until the server closes a connection.
     fn ends(mut stream: &TcpStream) {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut buffer = [0; 1 << 16];

@@ -1,4 +1,4 @@
-//! An interrupt from the keyboard ends work in order, so that what is finished is kept.
+//! Interrupts from the keyboard end work in order, so that completed parts are kept.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use signal_hook::{flag, low_level};
 
 use crate::CommandError;
 
-/// Notes the first interrupt; a second one ends the program at once.
+/// Records the first interrupt; a second one ends the program at once.
 pub(crate) struct Interrupt {
     arrived: Arc<AtomicBool>,
     handlers: Vec<SigId>,
@@ -21,7 +21,7 @@ impl Interrupt {
     /// Catches interrupts from now on, until the value is dropped.
     pub(crate) fn catch() -> anyhow::Result<Self> {
         let arrived = Arc::new(AtomicBool::new(false));
-        // In this order the first interrupt is noted only after it has been found to be the first.
+        // In this order the first interrupt is recorded only after the check whether it is the first.
         let handlers = [
             flag::register_conditional_default(SIGINT, Arc::clone(&arrived)),
             flag::register(SIGINT, Arc::clone(&arrived)),
@@ -35,8 +35,8 @@ impl Interrupt {
         if self.arrived.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Turns an error that an interrupt has caused into the report of the interrupt; `kept` says what is left of the
-    /// work.
+    /// Converts an error that an interrupt has caused into a report of the interrupt. `kept` describes the
+    /// work that was kept.
     pub(crate) fn explain(&self, error: anyhow::Error, kept: impl FnOnce() -> String) -> CommandError {
         if self.control().is_break() {
             return CommandError::Interrupted { signal: SIGINT, kept: kept() };

@@ -60,18 +60,19 @@ use multihop_scenario::{Extensions, Problems};
 use args::{Args, Command};
 use terminal::{Verbosity, note};
 
-/// Runs the command with the protocols of this repository; `args` begins with its name. Returns the exit code.
+/// Runs the command with the protocols of this repository; `args` begins with the command's name. Returns the
+/// exit code.
 pub fn main(args: Vec<OsString>) -> i32 {
     main_with(args, &multihop_routing_extra::extensions())
 }
 
-/// Runs the command with these protocols beside the built-in ones. A program that keeps the usual ones adds its own to
-/// `multihop_routing_extra::extensions()`.
+/// Runs the command with these protocols in addition to the built-in ones. A program that keeps the usual
+/// protocols adds its own to `multihop_routing_extra::extensions()`.
 pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
     let args = match Args::try_parse_from(args).and_then(Args::check) {
         Ok(args) => args,
         Err(usage) => {
-            // If neither stdout nor stderr can be written, there is nowhere to report it.
+            // If neither stdout nor stderr can be written, the error cannot be reported.
             let _ = usage.print();
             return usage.exit_code();
         }
@@ -108,10 +109,10 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
     }
 }
 
-/// The number of the signal that ends a program whose output nobody reads.
+/// Number of the signal that ends a program whose output has no reader.
 const SIGPIPE: i32 = 13;
 
-/// Why a command failed.
+/// Reason for which a command failed.
 enum CommandError {
     /// The input is wrong: exit code 2.
     Input(Problems),
@@ -119,15 +120,15 @@ enum CommandError {
     Reported,
     /// The arguments are wrong in a way that clap cannot check: exit code 2.
     Usage(String),
-    /// Another program of this kind has the address or name that this one needs: exit code 4.
+    /// Another program uses the required address or name: exit code 4.
     #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     Taken(String),
-    /// Everything was sent except for this many entries: exit code 3.
+    /// This many entries were not sent, all others were: exit code 3.
     #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     LeftOut(usize),
-    /// A signal with this number arrived; what is kept of the work, with punctuation before it.
+    /// A signal with this number arrived. Contains a description of the kept work, with leading punctuation.
     Interrupted { signal: i32, kept: String },
-    /// Something else went wrong: exit code 1.
+    /// Another error occurred: exit code 1.
     Other(anyhow::Error),
 }
 
@@ -159,7 +160,7 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
 /// package's extra.
 const IN_PYTHON: &str = "needs the Python package, which provides the same command: pip install";
 
-/// The end of messages about commands that need the feature `network`.
+/// End of messages about commands that need the feature `network`.
 #[cfg(not(feature = "network"))]
 pub(crate) const ONLY_SIMULATES: &str = "in this build, which only simulates (run, sweep, check, compare, ...): make build compiles all of multihop";
 

@@ -1,7 +1,6 @@
-//! `--live`: the page of a run while it goes on, from a server on the loopback interface.
-//!
-//! The page simulates the run itself. It needs what enters the run, and how far the run has come: the recording, which the
-//! server reads from its file while it grows. A slow page delays neither the run nor other pages.
+//! `--live`: the page of a run in progress, from a server on the loopback interface. The page simulates the
+//! run itself. For this it needs the recording of everything that enters the run, with the run's progress;
+//! the server reads the recording from its growing file. A slow page delays neither the run nor other pages.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -35,7 +34,7 @@ pub(crate) struct Serving(Arc<Shared>);
 
 struct Shared {
     page: String,
-    /// Path of the recording, which grows.
+    /// Path of the growing recording.
     recording: PathBuf,
     address: SocketAddr,
     /// Secret first component of every path (a random token). Requests without it are refused.
@@ -52,7 +51,7 @@ impl LivePage {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot serve the live page")?;
         let address = listener.local_addr().context("cannot serve the live page")?;
         let page = page::filled(&json!({ "runs": [{ "request": request }], "live": true }))?;
-        // The page of a file connects to nothing; this one reads the recording.
+        // The page of a file connects to no server; this page reads the recording.
         let page = page.replacen("worker-src blob:", "worker-src blob:; connect-src 'self'", 1);
         let token = secret().context("cannot make a token")?;
         let clients = Arc::new(Clients::new(Limits::default()));
@@ -71,7 +70,7 @@ impl LivePage {
         let Self { listener, shared } = self;
         let serving = Serving(Arc::clone(&shared));
         let work = move || {
-            // This thread and those of its connections read the recording and nothing else.
+            // The server's threads read only the recording.
             let needs = Needs { read: vec![shared.recording.clone()], ..Needs::default() };
             if let Err(error) = Sandbox::prepare(needs).and_then(|sandbox| sandbox.enter()) {
                 note(format_args!("cannot drop the rights of the live page's server: {error}"));
@@ -87,14 +86,15 @@ impl LivePage {
 }
 
 impl Serving {
-    /// Waits until a page is open; `Break` of `control` ends the wait.
+    /// Waits until a page is open; stops waiting when `control` returns `Break`.
     pub(crate) fn wait(&self, mut control: impl FnMut() -> ControlFlow<()>) {
         while self.0.readers.load(Ordering::Acquire) == 0 && control().is_continue() {
             sleep(STEP);
         }
     }
 
-    /// Ends the recording: waits until open pages have all of it, or until they are too slow.
+    /// Ends the recording: waits until open pages have received all of it, except for pages that are too
+    /// slow.
     pub(crate) fn finish(self) {
         self.0.is_over.store(true, Ordering::Release);
         for _ in 0..LAST_STEPS {
@@ -130,7 +130,7 @@ impl Shared {
         self.readers.fetch_add(1, Ordering::AcqRel);
         let mut buffer = vec![0; 1 << 16];
         loop {
-            // Asked before reading, so that nothing is left when it is over.
+            // The flag is read before the file, so that no data is missed at the end.
             let is_over = self.is_over.load(Ordering::Acquire);
             match file.read(&mut buffer)? {
                 0 if is_over => return Ok(()),
@@ -148,7 +148,7 @@ const STEP: WallTime = WallTime::from_millis(50);
 /// Number of checks for which the end of a recording waits for open pages that still read it.
 const LAST_STEPS: usize = 100;
 
-/// 128 random bits in hexadecimal digits, which nobody guesses.
+/// Random secret of 128 bits, in hexadecimal digits.
 fn secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;
@@ -179,7 +179,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Run in virtual time that pages follow by the progress in its recording.
+/// Run in virtual time, which pages follow by the progress in its recording.
 pub(crate) struct Followed {
     recording: Recording,
     serving: Serving,
@@ -208,7 +208,7 @@ impl Followed {
     /// Reports the share of the run that has passed.
     pub(crate) fn passed(&mut self, share: f64) {
         let passed = Duration::from_secs_f64(self.duration.as_secs_f64() * share).min(self.duration);
-        // A page that cannot follow is no reason to end the run.
+        // A failing recording is no reason to end the run.
         let _ = self.recording.passed(Instant::ZERO + passed);
     }
 

@@ -1,4 +1,4 @@
-//! Writing to standard output and to files.
+//! Output to standard output and to files.
 
 use std::fmt::{self, Arguments};
 use std::fs::File;
@@ -17,7 +17,7 @@ pub(crate) fn line(text: Arguments<'_>) -> anyhow::Result<()> {
     }
 }
 
-/// The reader of standard output has closed it, as `head` does when it has seen enough.
+/// The reader of standard output has closed it, like `head` after enough lines.
 #[derive(Debug)]
 pub(crate) struct Closed;
 
@@ -75,8 +75,7 @@ pub(crate) fn folder(path: &Path) -> anyhow::Result<()> {
 /// dropped before.
 pub(crate) struct NewFile(durable::NewFile);
 
-/// Creates a file that replaces the old one only when it is complete. A failure leaves the file that had the name
-/// before.
+/// Creates a file that replaces the old one only when it is complete. After a failure, the old file remains.
 pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
     let (file, new) = durable::NewFile::create(path, USUAL_MODE)
         .with_context(|| format!("cannot create {}", path.display()))?;
@@ -84,7 +83,7 @@ pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
 }
 
 impl NewFile {
-    /// Path of the file until it is complete.
+    /// Path of the file while it is incomplete.
     #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     pub(crate) fn place(&self) -> &Path {
         self.0.place()
@@ -97,14 +96,14 @@ impl NewFile {
         self.0.keep().with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// [`keep`](Self::keep), unless a file with this name exists.
+    /// Like [`keep`](Self::keep), but refuses to replace an existing file.
     pub(crate) fn keep_new(self) -> anyhow::Result<()> {
         let path = self.0.path().to_owned();
         self.0.keep_new().with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
-/// The mode of a file, less the umask.
+/// Mode of a new file, reduced by the umask.
 const USUAL_MODE: u32 = 0o666;
 
 #[cfg(test)]
@@ -128,7 +127,7 @@ mod tests {
         );
         assert_eq!(fs::read(&precious).unwrap(), b"precious");
         fs::remove_file(&part).unwrap();
-        // A killed program has left it.
+        // A killed program has left this file.
         fs::write(&part, "half a line").unwrap();
         json_file(&path, &1).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"1\n");

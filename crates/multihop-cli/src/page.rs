@@ -1,4 +1,4 @@
-//! Pages that simulate a run again, in a browser.
+//! Pages that repeat the simulation of a run in a browser.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -22,11 +22,11 @@ use crate::run_log::RunLog;
 use crate::terminal::Verbosity;
 use crate::{CommandError, input, output};
 
-/// The page without a scenario; empty if the command was built without it.
+/// Page without a scenario; empty if the command was built without it.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/view.html"));
 /// Placeholder in the page that the scenario replaces.
 const PLACE: &str = "@REQUEST@";
-/// Whether this build can write pages with the log of a run that the page cannot simulate.
+/// Whether this build can write pages with the log of a run, for runs that the page cannot simulate.
 const HAS_LOGS: bool = cfg!(feature = "view");
 /// Name of the file in a folder of results that identifies the folder's run.
 pub(crate) const RUN_FILE: &str = "run.json";
@@ -41,7 +41,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// The run that a name on the command line stands for: a folder of results, a recording, or a scenario.
+    /// The run that a name on the command line refers to: a folder of results, a recording, or a scenario.
     pub(crate) fn named(name: &Path, overrides: &[(String, String)]) -> Result<Self, CommandError> {
         if name.is_dir() {
             return Self::of_folder(name, overrides);
@@ -139,7 +139,7 @@ impl Shown {
         live::replay(scenario, &identity, &mut &recording[..], Outputs::default(), progress).map_err(failed)
     }
 
-    /// Text of the page. The page compares its run with the result, which is simulated here if there is none yet.
+    /// Text of the page. The page compares its run with the result, which is simulated now if there is none.
     pub(crate) fn page(&self, extensions: &Extensions, verbosity: Verbosity) -> Result<String, CommandError> {
         if let Some(result) = &self.result {
             return self.page_of(result, extensions);
@@ -149,7 +149,7 @@ impl Shown {
         self.filled(&self.watched(&scenario, verbosity)?.timeless(), &scenario)
     }
 
-    /// The page with this result.
+    /// Text of the page with this result.
     pub(crate) fn page_of(
         &self,
         result: &RunResult,
@@ -175,7 +175,7 @@ impl Shown {
         })
     }
 
-    /// Refuses what a page cannot show.
+    /// Refuses scenarios that a page cannot show.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), CommandError> {
         if !HAS_LOGS || self.is_recorded() {
             return self.check_simulated(scenario);
@@ -183,7 +183,7 @@ impl Shown {
         self.check_usual(scenario)
     }
 
-    /// Refuses what a page cannot simulate.
+    /// Refuses scenarios that a page cannot simulate.
     pub(crate) fn check_simulated(&self, scenario: &Scenario) -> Result<(), CommandError> {
         if let Some(extension) = unknown_to_pages(scenario) {
             let what =
@@ -254,7 +254,7 @@ pub(crate) fn filled(shown: &Value) -> anyhow::Result<String> {
         let how = "make build includes it where Node 20 and rustup are installed";
         anyhow::bail!("this command was built without the page of multihop view; {how}");
     };
-    // `</script>` would end the element.
+    // `</script>` in the data would end the element.
     let shown = shown.to_string().replace('<', "\\u003c");
     Ok([before, &shown, after].concat())
 }
@@ -271,7 +271,7 @@ pub(crate) fn write(page: &str, path: &Path) -> anyhow::Result<()> {
     file.keep()
 }
 
-/// The page's name if none is given: that of the scenario or recording with another suffix, or a name in its folder.
+/// Default path of the page: that of the scenario or recording with another suffix, or a name in a folder.
 pub(crate) fn beside(name: &Path) -> PathBuf {
     if name == Path::new("-") {
         PathBuf::from("view.html")
@@ -282,7 +282,7 @@ pub(crate) fn beside(name: &Path) -> PathBuf {
     }
 }
 
-/// The recordings in a folder, with their contents.
+/// Recordings in a folder, as paths and contents.
 fn recordings(folder: &Path) -> anyhow::Result<Vec<(PathBuf, Vec<u8>)>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -290,7 +290,7 @@ fn recordings(folder: &Path) -> anyhow::Result<Vec<(PathBuf, Vec<u8>)>> {
     Ok(paths.into_iter().filter_map(|path| Some((path.clone(), recording(&path).ok()??))).collect())
 }
 
-/// The contents of a file if it is a recording.
+/// The contents of a file; `None` if it is no recording.
 fn recording(name: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     // A pipe can be read only once.
     if !name.is_file() {

@@ -1,4 +1,4 @@
-//! Progress of a command: a bar on a terminal, a line from time to time elsewhere, nothing for short work.
+//! Progress of a command: a bar on a terminal, occasional lines elsewhere, nothing for short work.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ pub(crate) struct ProgressDisplay {
     lines: Lines,
     /// Simulated time of a run, s; `None` if the share of the work differs from the share of the simulated time.
     simulated: Option<f64>,
-    /// Share of the work that was done before.
+    /// Share of the work that earlier commands have completed.
     stored: f64,
 }
 
@@ -41,7 +41,7 @@ impl ProgressDisplay {
 
     /// Starts the clock of one run.
     pub(crate) fn of_run(scenario: &Scenario, verbosity: Verbosity) -> Self {
-        // The rate of a paced flow is found by many runs.
+        // The rate of paced flows is found by many runs.
         let is_searched = scenario.flows.iter().any(|flow| flow.app.name() == "paced");
         let mut display = Self::new(&scenario.name, verbosity);
         display.simulated = (!is_searched).then(|| scenario.duration.as_secs_f64());
@@ -57,13 +57,13 @@ impl ProgressDisplay {
         self.bar.as_ref().map_or_else(line, |bar| bar.suspend(line));
     }
 
-    /// Shows that this share of the work is done, from 0 to 1.
+    /// Shows the completed share of the work, from 0 to 1.
     pub(crate) fn show(&mut self, share: f64) {
         let note = self.simulated.map(|seconds| simulated(share, seconds));
         self.show_with(share, note.as_deref());
     }
 
-    /// Shows the share of the work that is done, with a note such as `3 of 12 runs`.
+    /// Shows the completed share of the work, with a note such as `3 of 12 runs`.
     fn show_with(&mut self, share: f64, note: Option<&str>) {
         if self.verbosity.quiet {
             return;
@@ -102,7 +102,7 @@ fn bar(what: &str) -> ProgressBar {
 /// State of progress lines, which are printed at intervals where standard error is no terminal.
 #[derive(Default)]
 struct Lines {
-    /// Time of the last line, from the begin of the work.
+    /// Time of the last line, relative to the beginning of the work.
     last: Option<Duration>,
 }
 
@@ -118,7 +118,7 @@ impl Lines {
     }
 }
 
-/// The state of the work: a note, the share, and the remaining time if it is known.
+/// Text of the state: a note, the share, and the remaining time if known.
 fn state(note: Option<&str>, share: f64, left: Option<Duration>) -> String {
     let percent = format!("{}%", per_mille(share) / 10);
     let left = left.map(|left| format!("{} left", in_words(left)));
@@ -206,13 +206,13 @@ impl RunsProgress {
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
 fn per_mille(share: f64) -> u64 {
-    // Sums of shares miss a whole number by their rounding errors.
+    // A sum of shares may miss a whole number by rounding errors.
     (share * 1000.0 + 1e-6) as u64
 }
 
-/// Duration of a run from which on it has a progress bar.
+/// Duration of a run from which on a progress bar is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Time of the first line where there is no terminal.
+/// Time of the first line without a terminal.
 const FIRST_LINE: Duration = Duration::from_secs(10);
 /// Time between two lines.
 const BETWEEN_LINES: Duration = Duration::from_secs(30);

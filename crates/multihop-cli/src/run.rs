@@ -103,11 +103,11 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
 /// The file with the series of the `[record]` table.
 const SERIES_FILE: &str = "series.csv";
 
-/// The output files that the arguments ask for.
+/// The output files that the arguments request.
 fn outputs(args: &RunArgs, scenario: &Scenario) -> Result<(Outputs, Vec<NewFile>), CommandError> {
     let mut files = Vec::new();
     let Some(folder) = &args.out else {
-        // The table and the rows of flows have nothing of the lists.
+        // The table and the rows of flows do not use the lists.
         let without_lists = !args.json && !args.view;
         return Ok((Outputs { without_lists, ..Outputs::default() }, files));
     };
@@ -131,7 +131,7 @@ fn outputs(args: &RunArgs, scenario: &Scenario) -> Result<(Outputs, Vec<NewFile>
     Ok((outputs, files))
 }
 
-/// Names the series that were asked for and have no rows.
+/// Reports requested series that have no rows.
 fn report_missing_series(record: &Record, folder: &Path) -> anyhow::Result<()> {
     let path = folder.join(SERIES_FILE);
     let read = File::open(&path).and_then(|file| missing_series(record, BufReader::new(file)));

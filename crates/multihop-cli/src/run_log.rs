@@ -13,7 +13,7 @@ use multihop_scenario::Scenario;
 use multihop_sim::viewed::{Description, Nodes, ViewedRun};
 use serde::Serialize;
 
-/// Every event of a run, as `web/src/log.ts` reads it.
+/// All events of a run, in the format that `web/src/log.ts` reads.
 #[derive(Debug, Serialize)]
 pub(crate) struct RunLog {
     network: Description,
@@ -26,8 +26,8 @@ pub(crate) struct RunLog {
 }
 
 impl RunLog {
-    /// Simulates the scenario and records what the page shows. `progress` gets the finished share of the run, and ends
-    /// it by an error.
+    /// Simulates the scenario and records the data for the page. `progress` receives the completed share of
+    /// the run, and stops the run by returning an error.
     pub(crate) fn of(
         scenario: &Scenario,
         mut progress: impl FnMut(f64) -> anyhow::Result<()>,
@@ -108,7 +108,7 @@ impl Write for Packed {
 
 /// Number of parts into which the run is divided, for progress and memory.
 const STEPS: u64 = 1000;
-/// The longest log before compression: a page holds all of it in memory.
+/// Longest log before compression, because a page stores all of it in memory.
 const MAX_BYTES: u64 = 256 << 20;
 
 #[cfg(test)]

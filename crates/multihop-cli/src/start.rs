@@ -1,4 +1,4 @@
-//! Scenarios to start from: `multihop example` and `multihop init`.
+//! Starting points for scenarios: `multihop example` and `multihop init`.
 
 use std::io::Write;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn list() -> anyhow::Result<()> {
     })
 }
 
-/// Writes a scenario to start from; an existing file stays as it is.
+/// Writes a scenario as a starting point; an existing file is not changed.
 pub(crate) fn init(file: &Path, verbosity: Verbosity) -> Result<(), CommandError> {
     let shown = file.display();
     if file.exists() {

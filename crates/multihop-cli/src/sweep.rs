@@ -20,7 +20,7 @@ use crate::sweep_folder::SWEEP_FILE;
 use crate::terminal::Verbosity;
 use crate::{CommandError, IN_PYTHON, input, output, table, terminal};
 
-/// Runs every combination of a scenario's axes; runs that the folder already holds are not repeated.
+/// Runs every combination of a scenario's axes; runs whose results are in the folder are not repeated.
 pub(crate) fn sweep(
     args: &SweepArgs,
     verbosity: Verbosity,
@@ -44,7 +44,7 @@ pub(crate) fn sweep(
     }
     let mut labelled: Vec<SweepResult> = Vec::new();
     let mut combinations: Vec<Vec<RunResult>> = vec![Vec::new(); plan.combinations()];
-    // The table and the rows of runs have nothing of the lists.
+    // The table and the rows of runs do not use the lists.
     let lists = args.json || args.out.is_some();
     let progress = RunsProgress::new(&args.file.display().to_string(), mine.len(), verbosity);
     let outcome = in_order(
@@ -70,7 +70,7 @@ pub(crate) fn sweep(
     outcome
         .map_err(|error| interrupt.explain(error, || kept(&plan, journal.as_ref(), args.out.as_deref())))?;
     if let Some(folder) = &args.out {
-        // Opened once more, for what other shards have written in the meantime.
+        // The folder is opened again, because other shards may have written entries in the meantime.
         results(&plan, &lock(&open(folder, args.shard)?), folder, args.csv)?;
     }
     if args.csv {
@@ -89,7 +89,8 @@ fn open(folder: &Path, shard: Option<Shard>) -> anyhow::Result<Mutex<Journal>> {
     Ok(Mutex::new(journal))
 }
 
-/// One run, from the journal if it is there; otherwise its result has lists of nodes, links and queues if `lists`.
+/// One run, taken from the journal if it is there. If `lists`, a new result includes the lists of nodes,
+/// links and queues.
 fn one(
     plan: &Plan,
     index: usize,
@@ -130,7 +131,8 @@ fn lock(journal: &Mutex<Journal>) -> MutexGuard<'_, Journal> {
     journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes results.jsonl, and tables as CSV if wanted, once all runs have finished; prints how many are missing until then.
+/// Writes results.jsonl, and tables as CSV if requested, once all runs have finished; before that, prints the
+/// number of missing runs.
 fn results(plan: &Plan, journal: &Journal, folder: &Path, csv: bool) -> anyhow::Result<()> {
     let finished = plan.finished(journal)?;
     let missing = plan.runs() - finished.len();

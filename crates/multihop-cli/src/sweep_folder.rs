@@ -1,4 +1,4 @@
-//! The folder of `multihop sweep --out`: its runs, and how a command chooses one of them.
+//! The folder of `multihop sweep --out`: its runs, and the choice of one of them by a command.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::args::ViewArgs;
 use crate::page::Shown;
 use crate::{CommandError, output, table, terminal};
 
-/// The file in a sweep's folder that says which scenario was varied.
+/// File in a sweep's folder that contains the varied scenario.
 pub(crate) const SWEEP_FILE: &str = "sweep.json";
 
 /// Folder of a sweep: its plan and the journal of finished runs.
@@ -34,7 +34,7 @@ pub(crate) struct Chosen {
 type Listed = (Run, Option<RunResult>);
 
 impl SweepFolder {
-    /// The sweep of a folder; `None` if the folder is of something else.
+    /// The sweep in a folder; `None` if the folder contains something else.
     pub(crate) fn open(folder: &Path, extensions: &Extensions) -> Result<Option<Self>, CommandError> {
         let path = folder.join(SWEEP_FILE);
         if !path.is_file() {
@@ -55,7 +55,7 @@ impl SweepFolder {
         &self.request
     }
 
-    /// The run that the arguments choose. If they fit several, lists these and returns `None`.
+    /// The run that the arguments select. If several runs match, lists them and returns `None`.
     pub(crate) fn choose(&self, args: &ViewArgs) -> Result<Option<Chosen>, CommandError> {
         if let Some(number) = args.run {
             let run = usize::try_from(number).ok().filter(|&index| index < self.plan.runs());
@@ -79,7 +79,7 @@ impl SweepFolder {
         }
     }
 
-    /// The runs with the values of the axes and the seed that the arguments give.
+    /// The runs that match the axis values and the seed in the arguments.
     fn fitting(&self, args: &ViewArgs) -> Result<Vec<Listed>, CommandError> {
         let axes = self.plan.keys();
         let place = |key: &String| {

@@ -108,20 +108,20 @@ pub(crate) fn sweep(plan: &Plan, combinations: &[Vec<RunResult>], width: Option<
     format!("{table}\n{hidden}\nmean over seeds ± half the {:.0}% confidence interval", LEVEL * 100.0)
 }
 
-/// Rows of metrics, whose first column names them.
+/// Table of metrics, whose first column contains their names.
 pub(crate) fn compared(heading: &[String], rows: &[Vec<String>], width: Option<usize>) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header(heading).add_rows(rows);
     let numbers: Vec<_> = (1..heading.len()).collect();
     right(&mut table, &numbers);
-    // The differences are at the right.
+    // Differences are in the rightmost columns.
     let hidden = fit(&mut table, &numbers, width);
     format!("{table}\n{hidden}")
 }
 
 #[cfg(all(feature = "network", target_os = "linux"))]
-/// Rows of words. The columns at the right are the first to be hidden for want of width.
+/// Table whose cells are words. If the width is too small, the rightmost columns are hidden first.
 pub(crate) fn of_words(heading: &[String], rows: &[Vec<String>], width: Option<usize>) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
@@ -131,10 +131,10 @@ pub(crate) fn of_words(heading: &[String], rows: &[Vec<String>], width: Option<u
     format!("{table}\n{hidden}")
 }
 
-/// Hides columns, in the given order, until the table fits; returns a line that says so.
+/// Hides columns in the given order until the table fits; returns a line about the hidden columns.
 fn fit(table: &mut Table, least_first: &[usize], width: Option<usize>) -> String {
     let Some(width) = width else { return String::new() };
-    // A space on either side of a cell, and a bar between cells and at both ends.
+    // Each cell has a space on both sides, and bars separate cells and enclose the row.
     let mut taken: usize =
         table.column_max_content_widths().iter().map(|&column| usize::from(column) + 3).sum();
     let mut hidden = Vec::new();
@@ -165,7 +165,7 @@ fn right(table: &mut Table, columns: &[usize]) {
     }
 }
 
-/// The value of an axis.
+/// Text of a value on an axis.
 pub(crate) fn value(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -182,7 +182,7 @@ pub(crate) fn interval(estimate: Option<Estimate>, digits: usize) -> String {
     }
 }
 
-/// The level of the confidence intervals.
+/// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
 
 #[cfg(test)]

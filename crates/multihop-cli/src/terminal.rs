@@ -16,7 +16,7 @@ pub(crate) struct Verbosity {
     pub(crate) verbose: u8,
 }
 
-/// Columns of the terminal to which standard output goes; `None` for files and pipes, which have no limit.
+/// Columns of the terminal of standard output; `None` for files and pipes, which have no limit.
 pub(crate) fn width_of_output() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns.into())
 }
@@ -27,7 +27,7 @@ pub(crate) fn note(message: Arguments<'_>) {
     eprintln!("{}", broken(&message.to_string(), width.unwrap_or(usize::MAX)));
 }
 
-/// Breaks lines at spaces where they are longer than `width`; a longer word stays whole.
+/// Breaks lines longer than `width` at spaces; a longer word is not broken.
 fn broken(text: &str, width: usize) -> String {
     text.lines().map(|line| broken_line(line, width)).collect::<Vec<_>>().join("\n")
 }
@@ -51,7 +51,7 @@ fn broken_line(line: &str, width: usize) -> String {
     out
 }
 
-/// Beginning of a line, so long that it fits into the width.
+/// The longest beginning of a line that fits into the width.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();

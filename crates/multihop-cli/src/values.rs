@@ -17,7 +17,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "allowed: a number from 0".to_owned())
 }
 
-/// Bytes that a capture file keeps of each packet.
+/// Number of bytes captured of each packet (snap length).
 pub(crate) fn snap_length(text: &str) -> Result<u32, String> {
     let length = text.parse().ok().filter(|length| *length >= CaptureFilter::MIN_LENGTH);
     length.ok_or_else(|| format!("allowed: a whole number from {}", CaptureFilter::MIN_LENGTH))

@@ -1,4 +1,4 @@
-//! Congestion controls for the kernel, and the settings that they get before they are loaded.
+//! Congestion controls for the kernel, and the settings that they receive before loading.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl Control {
     /// All congestion controls of this crate. The index of each control is its number in the eBPF programs.
     pub const ALL: [Self; 4] = [Self::Ap, Self::Clamp, Self::Mesh, Self::Adtcp];
 
-    /// Name of the control in the kernel, by which programs choose it.
+    /// Name of the control in the kernel, by which programs select it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ap => "mh_ap",

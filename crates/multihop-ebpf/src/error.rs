@@ -6,13 +6,13 @@ use std::path::PathBuf;
 /// Error of loading, running or reading the controls.
 #[derive(Debug, thiserror::Error)]
 pub enum TcpError {
-    /// The kernel does not describe its types.
+    /// The kernel provides no descriptions of its types (BTF).
     #[error(
         "eBPF needs the kernel's types ({} is missing): use a kernel with CONFIG_DEBUG_INFO_BTF",
         .0.display()
     )]
     NoBtf(PathBuf),
-    /// The kernel takes no congestion controls by eBPF.
+    /// The kernel does not support congestion controls in eBPF (struct_ops).
     #[error(
         "this kernel takes no congestion controls by eBPF: Linux 6.1 or later with CONFIG_BPF_JIT is needed"
     )]

@@ -18,17 +18,17 @@ pub struct KernelConnection {
     pub namespace: u32,
     /// Name of the congestion control.
     pub control: &'static str,
-    /// Hops from the other end to this one; none before the first packet.
+    /// Hops from the other end to this one; `None` before the first packet.
     pub hops: Option<u32>,
-    /// Newest round trip, ms; none before the first.
+    /// Newest round-trip time, ms; `None` before the first sample.
     pub rtt_ms: Option<f64>,
     /// Smoothed round trip, ms.
     pub srtt_ms: f64,
     /// Congestion window, in segments.
     pub window: u32,
-    /// Variation of the last round trips, as a share of their mean.
+    /// Coefficient of variation of the last round trips.
     pub cov: f64,
-    /// Pace, kb/s of payload; none where there is no pacing.
+    /// Pacing rate, kb/s of payload; `None` without pacing.
     pub pace_kbps: Option<f64>,
     /// Measurements of ADTCP; `None` with another control.
     pub adtcp: Option<Adtcp>,
@@ -37,20 +37,20 @@ pub struct KernelConnection {
 /// Reports and reactions of ADTCP for a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Adtcp {
-    /// States that this end has returned to a sender of data.
+    /// Reports of network states that this end sent as a receiver of data.
     pub returned: Reports,
-    /// States that this end has received as a sender.
+    /// Reports of network states that this end received as a sender of data.
     pub received: Reports,
     /// Number of losses and timeouts.
     pub losses: u32,
-    /// Number of losses and timeouts after which the window was kept.
+    /// Number of losses and timeouts that did not reduce the window.
     pub kept: u32,
 }
 
 /// Number of ACKs with each state that the receiver reported; one ACK may have several states.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reports {
-    /// Number of ACKs with a state, the normal one included.
+    /// Number of ACKs with any state, including the normal one.
     pub all: u32,
     /// Number of ACKs that reported congestion.
     pub congestion: u32,
@@ -60,12 +60,12 @@ pub struct Reports {
     pub channel_error: u32,
     /// Number of ACKs that reported a disconnection.
     pub disconnection: u32,
-    /// Newest state; `None` before the first.
+    /// Newest reported state; `None` before the first.
     #[serde(serialize_with = "name")]
     pub newest: Option<NetworkState>,
 }
 
-/// ACK that reached a sender, with the sender's state after it.
+/// Record of an ACK that reached a sender, with the sender's state after the ACK.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Time since the machine started, s.
@@ -80,9 +80,9 @@ pub struct Sample {
     pub rtt_ms: f64,
     /// Whether the round trip is used as a sample.
     pub is_counted: bool,
-    /// Variation of the last round trips, as a share of their mean.
+    /// Coefficient of variation of the last round trips.
     pub cov: f64,
-    /// Average delay of four hops, or in queues (`mh_mesh`), ms.
+    /// Average delay over four hops; for `mh_mesh`, average delay in queues; ms.
     pub delay_ms: f64,
     /// Time between two segments, ms.
     pub gap_ms: f64,
@@ -90,11 +90,11 @@ pub struct Sample {
     pub window: u32,
     /// Number of data segments sent so far.
     pub sent: u32,
-    /// The state that the receiver reported last (`mh_adtcp`).
+    /// The network state in the receiver's latest report (`mh_adtcp`).
     pub told: NetworkState,
-    /// Losses and timeouts so far (`mh_adtcp`).
+    /// Number of losses and timeouts so far (`mh_adtcp`).
     pub losses: u32,
-    /// Number of losses and timeouts so far after which the window was kept (`mh_adtcp`).
+    /// Number of losses and timeouts so far that did not reduce the window (`mh_adtcp`).
     pub kept: u32,
 }
 
@@ -102,7 +102,7 @@ impl KernelConnection {
     /// Length of a record, bytes.
     pub const LENGTH: usize = 144;
 
-    /// Reads a record; `None` if it is not one of these programs.
+    /// Parses a record; `None` if it does not come from these programs.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut words = Words::of(bytes, Self::LENGTH)?;
         let [local, remote] = [words.address(), words.address()];
@@ -137,7 +137,7 @@ impl Sample {
     pub const COLUMNS: &str =
         "time,port,hops,acked,rtt_ms,counted,cov,delay_ms,gap_ms,window,sent,told,losses,kept";
 
-    /// Reads a sample; `None` if it is not one of these programs.
+    /// Parses a sample; `None` if it does not come from these programs.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut words = Words::of(bytes, Self::LENGTH)?;
         let [time, gap, delay] = std::array::from_fn(|_| words.double() as f64);
@@ -234,7 +234,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// An address of either kind, in the order of the network.
+/// IPv4 or IPv6 address in network byte order.
 struct Address([[u8; 4]; 4]);
 
 impl Address {
@@ -263,7 +263,7 @@ mod tests {
         let mut bytes = words(&[local, 0, 0, 0, remote, 0, 0, 0]);
         bytes.extend(40_000_000_u64.to_ne_bytes());
         bytes.extend(words(&[family, 4000, 5201, 77, control, 4, 31_500, 30_000, 7, 1448, 250_000]));
-        // Returned, received, losses and those kept.
+        // Numbers of returned and received reports, of losses, and of losses that did not reduce the window.
         bytes.extend(words(&[0, 0, 0, 0, 0, 0, 90, 3, 1, 20, 0, 6, 5, 4, 0]));
         bytes
     }
@@ -277,7 +277,7 @@ mod tests {
         );
         assert_eq!((found.namespace, found.control, found.hops, found.window), (77, "mh_ap", Some(4), 7));
         assert_eq!((found.rtt_ms, found.srtt_ms, found.cov), (Some(31.5), 30.0, 0.25));
-        // 1448 bytes in 40 ms.
+        // The rate is 1448 bytes per 40 ms.
         assert_eq!(found.pace_kbps, Some(289.6));
         assert_eq!(found.adtcp, None);
     }

@@ -225,7 +225,7 @@ impl VideoParams {
 
 /// Mean lengths of talk spurts and pauses (ITU-T P.59).
 const TALK_SPURTS: (Duration, Duration) = (Duration::from_millis(1004), Duration::from_millis(1587));
-/// Bit rate before the required key is read.
+/// Placeholder bit rate, used until the required key is read.
 const SLOWEST: BitRate = BitRate(1000);
 /// Maximum length of a channel's name, characters.
 const MAX_NAME: usize = 32;

@@ -1,9 +1,9 @@
 //! The canonical document: normalised text that identifies a scenario.
 //!
-//! It holds the source with its overrides applied, as JSON with sorted keys and without spaces. The
-//! contents of the files that the scenario names stand in place of their paths. Name, seed, axes of
-//! a sweep and real programs are left out. Defaults are not filled in: a scenario that states a default has a different
-//! document from one that omits it.
+//! It contains the source with its overrides applied, as JSON with sorted keys and without spaces. Paths of
+//! files are replaced by the contents of the files. Name, seed, axes of a sweep and real programs are left
+//! out. Defaults are not filled in: a scenario that states a default has a different document from one that
+//! omits it.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub fn canonical(source: &Source, overrides: &[(String, String)]) -> Result<Stri
     Ok(document.to_string())
 }
 
-/// The files that a scenario names, by their keys.
+/// Contents of the files that a scenario refers to, by their keys.
 pub fn files(
     source: &Source,
     overrides: &[(String, String)],
@@ -45,7 +45,7 @@ fn files_in(document: &Json, source: &Source) -> Vec<(&'static str, PathBuf)> {
     FILES.into_iter().chain(FILES_OF_RADIOS).filter_map(file).collect()
 }
 
-/// The source with its overrides.
+/// The source with its overrides applied.
 fn document(source: &Source, overrides: &[(String, String)]) -> Result<Json, Problems> {
     let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
     let no_extensions = Extensions::default();
@@ -78,10 +78,10 @@ fn unreadable(source: &Source, key: &str, message: String) -> Problems {
     Problems::of_file(source.name(), key, message)
 }
 
-/// Keys that name files, relative to the scenario's folder.
+/// Keys whose values are file names, relative to the scenario's folder.
 const FILES: [&str; 5] =
     ["topology.file", "mobility.file", "obstacles.file", "radio.measured.file", "expected.table"];
-/// Keys of several radios that name files.
+/// Keys of several radios whose values are file names.
 const FILES_OF_RADIOS: [&str; 8] = [
     "radio.0.measured.file",
     "radio.1.measured.file",
@@ -94,7 +94,7 @@ const FILES_OF_RADIOS: [&str; 8] = [
 ];
 /// Largest file, bytes; the checks of its contents have lower limits.
 const LONGEST: usize = 64 << 20;
-/// Keys of the root that the canonical document lacks.
+/// Root keys that the canonical document leaves out.
 const LEFT_OUT: [&str; 4] = ["name", "program", "seed", "sweep"];
 
 #[cfg(test)]

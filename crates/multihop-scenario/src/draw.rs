@@ -15,7 +15,7 @@ pub fn exponential(rng: &mut Rng, mean: Duration) -> Duration {
     Duration::from_secs_f64(-mean.as_secs_f64() * libm::log(1.0 - rng.unit()))
 }
 
-/// A size whose logarithm is normal, drawn again until it is within limits.
+/// A size whose logarithm is normally distributed; draws outside of the limits are repeated.
 #[derive(Clone, Copy, Debug)]
 pub struct TruncatedLogNormal {
     /// Mean of the natural logarithm of a log-normal distribution.
@@ -66,7 +66,7 @@ mod tests {
         };
         let main = TruncatedLogNormal { mu: 8.37, sigma: 1.37, smallest: 100, largest: 2_000_000 };
         let found = mean(&mut |rng| main.draw(rng) as f64);
-        // Standard deviations of 25,032 bytes: four standard errors are 1.5%.
+        // The standard deviation is 25,032 bytes, so that four standard errors are 1.5%.
         assert!((found / 10_710.0 - 1.0).abs() < 0.04, "{found}");
         let found = mean(&mut |rng| f64::from(embedded_objects(rng)));
         assert!((found / 5.64 - 1.0).abs() < 0.02, "{found}");
@@ -76,7 +76,7 @@ mod tests {
     fn pareto_and_exponential_have_their_means() {
         let mut rng = Rng::stream(5, "test", 0);
         let n = 100_000;
-        // Shape 3 has a finite variance: the mean of n draws lies within 1% (five deviations).
+        // Shape 3 has a finite variance: the mean of n draws lies within 1% (five standard deviations).
         let mean = (0..n).map(|_| pareto(&mut rng, 30_000.0, 3.0) as f64).sum::<f64>() / f64::from(n);
         assert!((mean / 30_000.0 - 1.0).abs() < 0.01, "{mean}");
         let pause = Duration::from_millis(300);

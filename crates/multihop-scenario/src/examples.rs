@@ -1,4 +1,4 @@
-//! Example scenarios of the project, which the program contains.
+//! Example scenarios of the project, embedded in the program.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ impl Example {
         EXAMPLES.iter().find(|example| example.name == name)
     }
 
-    /// The example whose name resembles a word.
+    /// Name of the example that is most similar to a word.
     pub fn nearest(word: &str) -> Option<&'static str> {
         nearest(word, EXAMPLES.iter().map(|example| example.name))
     }

@@ -1,7 +1,7 @@
 //! User-defined protocols, and the declaration that a program makes of each.
 //!
-//! A protocol is registered by its configuration, which lists its keys ([`Settings`]) as those of the
-//! built-in protocols do, and makes what the simulator runs.
+//! A protocol is registered by its configuration, which lists its keys ([`Settings`]) like built-in
+//! protocols, and creates the objects that the simulator runs.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub trait TransportConfig: ConnectionConfig + Settings {}
 
 impl<C: ConnectionConfig + Settings> TransportConfig for C {}
 
-/// A user-defined transport as a flow uses it.
+/// A user-defined transport with its parameters, for a flow.
 #[derive(Clone, Debug)]
 pub struct CustomTransport {
     /// Name, version and description of the transport.
@@ -45,7 +45,7 @@ pub struct CustomTransport {
 }
 
 impl Extensions {
-    /// The built-in routing protocols and those of the program.
+    /// The built-in routing protocols, then those of the program.
     pub(crate) fn routing_rows(&self) -> impl Iterator<Item = RoutingRow> {
         let built_in = PROTOCOLS.iter().map(|&protocol| RoutingRow { protocol, extension: None });
         built_in.chain(self.routing.iter().copied())
@@ -56,7 +56,7 @@ impl Extensions {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<F> {
     pub(crate) extension: Extension,
-    /// A configuration whose keys have their defaults.
+    /// Creates a configuration whose keys have their defaults.
     pub(crate) make: F,
 }
 
@@ -72,5 +72,5 @@ pub(crate) struct RoutingRow {
     pub(crate) extension: Option<Extension>,
 }
 
-/// The name of routes that hold for the whole run, which need no agents.
+/// Protocol name of routes that are fixed for the whole run and need no agents.
 pub(crate) const STATIC_ROUTES: &str = "static";

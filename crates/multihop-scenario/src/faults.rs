@@ -1,4 +1,5 @@
-//! State that all steps of reading and checking share: the faults found so far, and which user-defined protocols exist.
+//! State shared by all steps of reading and checking: the faults found so far, and the user-defined
+//! protocols.
 
 use super::document::Fault;
 use super::extension::Extensions;
@@ -6,7 +7,7 @@ use super::extension::Extensions;
 /// The faults found so far.
 pub(crate) struct Faults<'a> {
     list: Vec<Fault>,
-    /// Protocols that exist besides the built-in ones.
+    /// The user-defined protocols that scenarios may use.
     pub(crate) extensions: &'a Extensions,
 }
 

@@ -1,4 +1,4 @@
-//! Reader of the polygons of a GeoJSON file (RFC 7946); everything else is ignored.
+//! Reader of the polygons in a GeoJSON file (RFC 7946); all other contents are ignored.
 
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::Plane;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::document::shorten;
 
-/// Losses of polygons without their own.
+/// Default losses of polygons without specific losses.
 #[derive(Clone, Copy)]
 pub(super) struct Losses {
-    /// dB at each crossing of an outline.
+    /// Loss at each crossing of an outline, dB.
     pub(super) wall_db: f64,
     /// Loss of a metre inside an obstacle, dB.
     pub(super) metre_db: f64,
@@ -33,7 +33,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A geometry, a feature, or a collection of either. The depth of a document is limited by its reader.
+    /// Reads a geometry, a feature, or a collection of either. The JSON reader limits the depth of a
+    /// document.
     fn object(&mut self, object: &Value, losses: Losses) -> Result<(), String> {
         let list = |key: &str| object.get(key).and_then(Value::as_array).into_iter().flatten();
         match object.get("type").and_then(Value::as_str) {
@@ -94,7 +95,7 @@ impl Reader<'_> {
     }
 }
 
-/// The properties wall_db and metre_db of a feature, where it has them.
+/// The losses of a feature: its properties wall_db and metre_db, or else `losses`.
 fn losses_of(feature: &Value, losses: Losses) -> Result<Losses, String> {
     let read = |key: &str, default: f64| match feature.get("properties").and_then(|all| all.get(key)) {
         None | Some(Value::Null) => Ok(default),

@@ -83,8 +83,9 @@ pub use schema_with::schema_with;
 pub use topology::{Layout, NotConnected, Topology, find_station};
 pub use transport::transport_name;
 
-/// Reads a configuration outside of scenarios, in TOML, with `overrides` (dotted path, TOML value or bare string) applied in their
-/// order. Names, bounds and messages of its keys are those that its type describes; messages call it `name`.
+/// Reads a configuration outside of scenarios, in TOML, with `overrides` (dotted path, TOML value or bare
+/// string) applied in their order. Names, bounds and messages of the keys come from the configuration's type;
+/// messages refer to the configuration as `name`.
 pub fn read_settings(
     settings: &mut dyn Settings,
     name: &str,
@@ -117,7 +118,7 @@ pub fn set_transport(
         take_transport(tpa, usual, extensions)?;
         return take_transport(tpa, parameters, extensions);
     }
-    // Together, because a profile among the parameters replaces what is not set.
+    // Both are read together, because a profile among the parameters replaces all values that are not set.
     take_transport(tpa, &[usual, parameters].concat(), extensions)
 }
 
@@ -173,7 +174,7 @@ impl Scenario {
         let mut faults = Faults::new(extensions);
         overrides::apply(&mut root, overrides, &mut faults);
         let table: Option<tables::ScenarioTable> = read::Read::read(&root, "", &mut faults);
-        // Tables are compared with each other only if each is right by itself.
+        // Tables are compared with each other only if each table is correct by itself.
         let table = table.filter(|_| faults.is_empty());
         let path = Path::new(source.name());
         let scenario = table.and_then(|table| check::scenario(&table, path, fewest, &mut faults));

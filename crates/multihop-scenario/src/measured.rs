@@ -12,8 +12,8 @@ use crate::positions::csv::cells;
 /// Reads traces of measured links. `find` finds a node by number or name; its error lists the allowed nodes. An error
 /// names its line.
 ///
-/// The first line that is neither empty nor begins with `#` names the columns: time, from, to, and snr_db or loss, in any
-/// order; other columns are ignored. A row without an SNR says that the receiver has no signal.
+/// The first line that is neither empty nor begins with `#` names the columns: time, from, to, and snr_db or
+/// loss, in any order; other columns are ignored. A row without an SNR means that the receiver has no signal.
 pub(crate) fn traces(
     text: &str,
     interpolation: Interpolation,

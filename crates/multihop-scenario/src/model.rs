@@ -1,4 +1,4 @@
-//! The checked scenario: everything in it has passed every check.
+//! The checked scenario: all of its values have passed every check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,33 +23,33 @@ use super::extension::{CustomTransport, Extension, STATIC_ROUTES};
 /// One simulation, ready to run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Name for people and results.
+    /// Name for displays and results.
     pub name: String,
     /// Duration of the run in simulated time.
     pub duration: Duration,
     /// The start of the run that no metric counts; shorter than `duration`.
     pub warmup: Duration,
-    /// Root of every random stream.
+    /// Seed from which every random stream derives.
     pub seed: u64,
-    /// The radios of the nodes, at least one: the n-th is the n-th interface of each node that has it.
+    /// The radios of the nodes, at least one. The n-th radio is the n-th interface of each node that has it.
     pub radios: Vec<Radio>,
     /// Initial positions of the nodes.
     pub topology: Topology,
     /// Movement of the nodes; static nodes do not move.
     pub mobility: Mobility,
-    /// Nodes that move otherwise than `mobility` says.
+    /// Movements of single nodes that differ from `mobility`.
     pub single_movements: BTreeMap<NodeId, Mobility>,
     /// Computers behind wires; numbered after the nodes.
     pub hosts: Vec<Host>,
     /// Routing protocol and its parameters.
     pub routing: Routing,
-    /// Traffic, in the order of the file; [`multihop_core::FlowId`] counts along it.
+    /// Flows in the order of the file; [`multihop_core::FlowId`] is the index in this list.
     pub flows: Vec<Flow>,
     /// Real programs, which only an emulation runs.
     pub programs: Vec<Program>,
     /// Connection of real programs to the network.
     pub emulation: Emulation,
-    /// Time series to write, if any.
+    /// Time series to write; `None` without any.
     pub record: Option<Record>,
     /// Powers and batteries; without them no energy is reported.
     pub energy: Option<Energy>,
@@ -71,9 +71,9 @@ pub struct Radio {
     pub mac: MacParams,
     /// Kind of address resolution on this radio.
     pub arp: ArpKind,
-    /// The number of the channel; given if there are several radios.
+    /// Number of the channel; always given if there are several radios.
     pub channel: Option<u8>,
-    /// The nodes that have the radio; `None`: all.
+    /// Nodes that have the radio; `None` means all nodes.
     pub nodes: Option<BTreeSet<NodeId>>,
 }
 
@@ -83,7 +83,8 @@ impl Radio {
         self.nodes.as_ref().is_none_or(|nodes| nodes.contains(&node))
     }
 
-    /// How much weaker the receivers of another radio hear this one than its own receivers do, dB; `None`: not at all.
+    /// Attenuation, in dB, of this radio's signals at the receivers of another radio, relative to its own
+    /// receivers. `None`: not received at all.
     pub fn attenuation_db(&self, receiver: &Self) -> Option<f64> {
         let [from, to] = [self, receiver].map(|radio| {
             let phy = radio.params.phy;
@@ -104,13 +105,13 @@ impl Scenario {
         &self.radios[0].mac
     }
 
-    /// Root of the random streams of a radio: that of the scenario for the first one.
+    /// Seed of the random streams of a radio; for the first radio the seed of the scenario.
     pub fn seed_of(&self, interface: Interface) -> u64 {
-        // An odd factor, so that no seed of a scenario gives two radios the same streams.
+        // The factor is odd, so that no seed of a scenario gives two radios the same streams.
         self.seed.wrapping_add(u64::from(interface.0).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// The bit rate of unicast data: that of the slowest radio.
+    /// Bit rate of unicast data: the rate of the slowest radio.
     pub fn bit_rate(&self) -> BitRate {
         let rates = self.radios.iter().map(|radio| radio.params.bit_rate());
         rates.min().expect("at least one radio")
@@ -121,19 +122,19 @@ impl Scenario {
         self.radios.len() > 1
     }
 
-    /// Metres over which a unicast data frame can be decoded without interference at the rate of the scenario: the longest of
-    /// all radios.
+    /// Distance in metres over which unicast data frames can be decoded without interference at the
+    /// scenario's rate; the longest of all radios.
     pub fn decode_range(&self) -> f64 {
         self.radios.iter().map(|radio| radio.params.decode_range()).fold(0.0, f64::max)
     }
 
-    /// Every host with its number.
+    /// All hosts with their numbers.
     pub fn hosts(&self) -> impl Iterator<Item = (NodeId, &Host)> {
         let first = u32::try_from(self.topology.nodes()).expect("a checked number of nodes");
         (first..).map(NodeId).zip(&self.hosts)
     }
 
-    /// Whether this is a host and not a node of the mesh.
+    /// Whether `node` is a host and not a node of the mesh.
     pub fn is_host(&self, node: NodeId) -> bool {
         !self.hosts.is_empty() && node.index() >= self.topology.nodes()
     }
@@ -143,7 +144,7 @@ impl Scenario {
         if self.emulation.simulated.contains(&node) { Port::Tun } else { self.emulation.interface }
     }
 
-    /// The node to which the mesh routes packets for `node`: itself, or its gateway.
+    /// The node to which the mesh routes packets for `node`: the node itself, or a host's gateway.
     pub fn in_mesh(&self, node: NodeId) -> NodeId {
         if self.is_host(node) { self.hosts[node.index() - self.topology.nodes()].gateway } else { node }
     }
@@ -167,7 +168,7 @@ impl Scenario {
         used
     }
 
-    /// Whether another flow relays what this one delivers.
+    /// Whether another flow relays the data of this flow.
     pub fn is_relayed(&self, flow: FlowId) -> bool {
         self.flows.iter().any(|other| matches!(other.app, App::Relay { of, .. } if of == flow))
     }
@@ -178,7 +179,7 @@ impl Scenario {
 pub struct Host {
     /// Node at the other end of the host's wire.
     pub gateway: NodeId,
-    /// The first host on the same wire, by its place among the hosts: the host itself if the wire is its own.
+    /// Index of the first host on the same wire: the host itself if its wire is not shared.
     pub wire: usize,
     /// Bit rate of each direction of the wire.
     pub rate: BitRate,
@@ -186,9 +187,9 @@ pub struct Host {
     pub delay: Duration,
     /// Packets that may wait in either direction of the wire.
     pub queue: usize,
-    /// Chance that a packet to the host is lost.
+    /// Probability that a packet to the host is lost.
     pub loss_to_host: f64,
-    /// Chance that a packet from the host is lost.
+    /// Probability that a packet from the host is lost.
     pub loss_from_host: f64,
 }
 
@@ -203,16 +204,15 @@ pub enum ArpKind {
     Oracle,
 }
 
-/// How the nodes move.
-///
-/// Unless they stand still, their initial positions come from here and not from the topology.
+/// Movement of the nodes. Unless the nodes are static, their initial positions come from here and not from
+/// the topology.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mobility {
     /// The nodes do not move.
     Static,
     /// Each node moves from one place drawn at random to the next.
     RandomWaypoint {
-        /// Area, speeds, pauses, start.
+        /// Parameters of random waypoint: area, speeds, pauses and start.
         params: RandomWaypointParams,
         /// Replaces the scenario's seed, so that runs with other seeds have the same movement.
         pattern: Option<u64>,
@@ -221,20 +221,20 @@ pub enum Mobility {
     RandomWalk(RandomWalkParams),
     /// Each node moves with memory of its speed and direction.
     GaussMarkov(GaussMarkovParams),
-    /// Along the streets of a town.
+    /// Each node moves along the streets of a town.
     Manhattan(ManhattanParams),
     /// The nodes move in groups, each around its reference point.
     Group {
-        /// The movement of the reference points and of the nodes around them.
+        /// Parameters of the movement of reference points and of the nodes around them.
         params: GroupParams,
         /// The nodes of a group.
         members: Members,
     },
-    /// Along paths given in advance, one for each node.
+    /// Each node moves along a path given in advance.
     Paths(Vec<Path>),
-    /// A single node along a path given in advance.
+    /// A single node moves along a path given in advance.
     Path(Path),
-    /// A single node at constant speed from its place in the topology to others.
+    /// A single node moves at constant speed from its position in the topology to other places.
     Walk(Walk),
 }
 
@@ -243,7 +243,7 @@ pub enum Mobility {
 pub enum Members {
     /// Groups of this many nodes with successive numbers.
     BySize(u32),
-    /// Group of single nodes that the scenario lists; contains the first of them.
+    /// A group of nodes listed by the scenario; contains the first one.
     Of(NodeId),
 }
 
@@ -257,7 +257,7 @@ impl Members {
     }
 }
 
-/// The routing protocol and how its packets travel.
+/// The routing protocol, and the transmission of its packets.
 #[derive(Clone, Debug)]
 pub struct Routing {
     /// Protocol that finds routes, with its parameters.
@@ -269,8 +269,8 @@ pub struct Routing {
 /// A routing protocol and its parameters.
 #[derive(Clone, Debug)]
 pub enum RoutingProtocol {
-    /// Routes that hold for the whole run: fewest hops at the decode range, ties to the lowest
-    /// node number, except where `next_hops` says otherwise.
+    /// Fixed routes for the whole run: fewest hops at the decode range, ties to the lowest node number,
+    /// unless `next_hops` overrides them.
     Static {
         /// Neighbours through which packets leave a node for a destination: `(node, destination) -> via`.
         next_hops: BTreeMap<(NodeId, NodeId), NodeId>,
@@ -313,7 +313,7 @@ impl RoutingProtocol {
 pub struct Flow {
     /// Node that sends the flow's data.
     pub from: NodeId,
-    /// The receiver; never the sender.
+    /// Receiver of the flow; never equal to the sender.
     pub to: NodeId,
     /// Application, which decides what is sent and when.
     pub app: App,
@@ -321,24 +321,24 @@ pub struct Flow {
     pub channels: Vec<MessageChannel>,
     /// Transport that sends the data.
     pub transport: Transport,
-    /// When the application begins, start jitter included; before the end of the run.
+    /// Instant at which the application begins, start jitter included; before the end of the run.
     pub start: Duration,
     /// Instant at which the flow ends; after `start`.
     pub stop: Option<Duration>,
     /// Access category of the flow's packets, under EDCA.
     pub category: Category,
-    /// Place of the flow among transfers that were drawn at random; `None` for other flows.
+    /// Position of the flow among randomly drawn transfers; `None` for other flows.
     pub drawn: Option<Drawn>,
 }
 
 impl Flow {
-    /// Whether the flow begins at `start`, and not after another flow.
+    /// Whether the flow begins at `start` instead of after another flow.
     pub fn begins_by_itself(&self) -> bool {
         self.drawn.is_none_or(|drawn| drawn.first)
     }
 }
 
-/// Place of a randomly drawn transfer in its chain of successive transfers.
+/// Position of a randomly drawn transfer in its chain of successive transfers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Drawn {
     /// Whether the transfer begins at `start`. Otherwise it begins when the previous transfer in its chain ends.
@@ -347,10 +347,10 @@ pub struct Drawn {
     pub next: Option<(FlowId, Duration)>,
 }
 
-/// How a flow sends.
+/// Transport of a flow.
 #[derive(Clone, Debug)]
 pub struct Transport {
-    /// The short name, or the kind of the table form; what results call it.
+    /// Name of the transport in results: the short name, or the kind of the table form.
     pub name: String,
     /// The protocol and its parameters.
     pub protocol: Protocol,
@@ -363,12 +363,12 @@ pub enum Protocol {
     Udp,
     /// TCP with one of its congestion controls.
     Tcp {
-        /// The program's name for the congestion control, if that is user-defined.
+        /// The user-defined congestion control; `None` for built-in ones.
         control: Option<Extension>,
         /// Parameters of both ends of the flow.
         config: Box<tcp::Config>,
     },
-    /// TPA, the transport of blocks that acknowledges in bitmaps.
+    /// TPA, which sends data in blocks and acknowledges them with bitmaps.
     Tpa {
         /// Parameters of both ends of the flow.
         config: Box<tpa::Config>,
@@ -400,13 +400,13 @@ impl Protocol {
 pub struct Program {
     /// Node or host in whose network namespace the program runs.
     pub node: NodeId,
-    /// A command line for `sh`.
+    /// Command line, executed by `sh`.
     pub command: String,
     /// Instant at which the program starts; before the end of the run.
     pub start: Duration,
-    /// Instant at which the program is asked to end; after `start`.
+    /// Instant at which the program receives a request to end; after `start`.
     pub stop: Option<Duration>,
-    /// Variables besides those of its parent: names and values.
+    /// Environment variables in addition to those of the parent process: names and values.
     pub environment: Vec<(String, String)>,
 }
 
@@ -434,7 +434,7 @@ pub enum Port {
     Tap,
 }
 
-/// A node whose interface is one of the machine that emulates.
+/// A node whose interface is an interface of the emulating machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Gateway {
     /// Node whose host has this interface.
@@ -446,7 +446,7 @@ pub struct Gateway {
 /// Time series to write.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Record {
-    /// Time between two values; zero writes each change.
+    /// Time between two values; zero writes every change.
     pub every: Duration,
     /// Series to write, each once, in the order of the file.
     pub what: Vec<Series>,
@@ -457,14 +457,14 @@ pub struct Record {
 pub enum Series {
     /// Quantity that transports declare under this name.
     Declared {
-        /// The name, which is the word in scenarios.
+        /// Name of the quantity, which is the word in scenarios.
         name: &'static str,
         /// Unit of the quantity.
         unit: &'static str,
     },
-    /// Links that packets crossed between sender and receiver.
+    /// Number of links that packets crossed between sender and receiver.
     Hops,
-    /// Links of the true shortest path between sender and receiver.
+    /// Number of links of the true shortest path between sender and receiver.
     Shortest,
     /// Packets in the interface queue of each node.
     Queue,
@@ -473,7 +473,7 @@ pub enum Series {
 }
 
 impl Series {
-    /// The series that every network has, whatever its transports.
+    /// The series that exist in every network, whatever its transports.
     pub const OF_NETWORKS: [Self; 4] = [Self::Hops, Self::Shortest, Self::Queue, Self::Goodput];
 
     /// Name of the series in scenarios.
@@ -487,7 +487,7 @@ impl Series {
         }
     }
 
-    /// The name in files of series.
+    /// Name of the series in files.
     pub fn key(self) -> String {
         match self {
             Self::Declared { name, unit } => observe::key(name, unit),
@@ -511,7 +511,7 @@ pub struct Sleep {
 /// Axes that `multihop sweep` varies: every combination of their values runs with the same seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// Runs of each combination, with the scenario's seed and those that follow it.
+    /// Number of runs of each combination, with the scenario's seed and the following ones.
     pub seeds: u32,
     /// Varied keys in the order of the file; the last one varies fastest.
     pub axes: Vec<Axis>,

@@ -1,4 +1,4 @@
-//! Movement of each node, from the movement that a scenario describes.
+//! Movement of each node, derived from the movements in a scenario.
 
 use multihop_core::NodeId;
 use multihop_radio::grid::Point;
@@ -11,18 +11,18 @@ use super::{Layout, Mobility, Scenario};
 impl Scenario {
     /// Movement of each node from its initial position.
     ///
-    /// `layout` is a placement of the scenario's topology, and has initial positions only of nodes that stand still
-    /// or walk from there; others begin at `at(Instant::ZERO)`.
+    /// `layout` is a placement of the scenario's topology, and contains initial positions only of nodes that
+    /// are static or walk from their position. Other nodes begin at `at(Instant::ZERO)`.
     pub fn tracks(&self, layout: &Layout) -> Vec<Track> {
         self.each_movement(layout).map(Track::new).collect()
     }
 
-    /// The movement of each node of `layout`, from leg to leg.
+    /// The movements of all nodes of `layout`.
     pub fn movements(&self, layout: &Layout) -> Vec<Movement> {
         self.each_movement(layout).collect()
     }
 
-    /// The movement of one node of `layout` after the other.
+    /// Iterator over the movements of the nodes of `layout`.
     pub fn each_movement(&self, layout: &Layout) -> impl Iterator<Item = Movement> {
         let movement = move |(node, &[x, y]): (NodeId, &[f64; 2])| match self.movement_of(node) {
             Mobility::Static => Movement::Still(Point { x, y }),
@@ -44,7 +44,7 @@ impl Scenario {
         (0..).map(NodeId).zip(&layout.positions).map(movement)
     }
 
-    /// How a node moves.
+    /// Movement parameters of a node.
     fn movement_of(&self, node: NodeId) -> &Mobility {
         self.single_movements.get(&node).unwrap_or(&self.mobility)
     }

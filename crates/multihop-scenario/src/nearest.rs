@@ -1,6 +1,6 @@
 //! Suggestions for misspelt words.
 
-/// The known word that a misspelt, shortened or extended one probably means. Case does not count.
+/// The known word that a misspelt, shortened or extended word probably means. Upper and lower case are equal.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
@@ -21,21 +21,21 @@ fn misspelt<'a>(word: &str, known: &[Known<'a>]) -> Option<&'a str> {
     near.filter(|(edits, _)| *edits <= allowed_edits).min().map(|(_, candidate)| candidate)
 }
 
-/// The shortest word that begins with this one.
+/// The shortest known word that begins with `word`.
 fn shortened<'a>(word: &str, known: &[Known<'a>]) -> Option<&'a str> {
     let longer =
         known.iter().filter(|(candidate, _)| word.len() >= SHORTEST_PART && candidate.starts_with(word));
     longer.min_by_key(|(candidate, _)| candidate.len()).map(|(_, candidate)| *candidate)
 }
 
-/// The longest word that is a part of this one.
+/// The longest known word that is a part of `word`.
 fn extended<'a>(word: &str, known: &[Known<'a>]) -> Option<&'a str> {
     let parts =
         known.iter().filter(|(candidate, _)| candidate.len() >= SHORTEST_PART && word.contains(&**candidate));
     parts.max_by_key(|(candidate, _)| candidate.len()).map(|(_, candidate)| *candidate)
 }
 
-/// Fewest letters that two words have in common if one is a part of the other.
+/// Smallest number of common letters if one word is a part of the other.
 const SHORTEST_PART: usize = 3;
 /// Longest word that is compared with others.
 const LONGEST: usize = 100;

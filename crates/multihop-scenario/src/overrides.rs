@@ -1,4 +1,4 @@
-//! Overrides `key=value` on top of a document: `--set`, sweep axes, keyword arguments.
+//! Overrides `key=value` that replace values of a document: `--set`, sweep axes, keyword arguments.
 
 use super::document::{Entry, Fault, Node, Origin, Table, Value, shorten};
 use crate::faults::Faults;

@@ -1,12 +1,12 @@
-//! Problems of a scenario: the place, what was found and what is allowed.
+//! Problems of a scenario: place, found value and allowed values.
 
 use core::fmt;
 use core::ops::Range;
 
-/// One thing that is wrong.
+/// One problem of a scenario.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
-    /// The file, or the override as it was given.
+    /// The file, or the text of the override.
     pub place: Place,
     /// Dotted path of the key; empty for the document itself.
     pub key: String,
@@ -16,7 +16,7 @@ pub struct Problem {
     pub suggestion: Option<String>,
 }
 
-/// Where a problem lies.
+/// Location of a problem.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Place {
     /// The problem is in the text of the document.
@@ -44,7 +44,7 @@ pub struct Position {
     pub span: Range<usize>,
 }
 
-/// Everything that is wrong, in the order of the text.
+/// All problems of a scenario, in the order of the text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problems {
     list: Vec<Problem>,
@@ -68,7 +68,7 @@ impl Problems {
         &self.text
     }
 
-    /// A single problem, of a file or of one of its keys, without a position.
+    /// A single problem, without a position, of a file or of one of its keys.
     pub fn of_file(name: &str, key: &str, message: impl Into<String>) -> Self {
         let place = Place::Text { name: name.to_owned(), at: None };
         let problem = Problem { place, key: key.to_owned(), message: message.into(), suggestion: None };

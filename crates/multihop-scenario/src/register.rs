@@ -57,7 +57,8 @@ impl Extensions {
         protocols.filter(|protocol| (protocol.config)().on_host().is_some()).collect()
     }
 
-    /// The first protocol that a scenario uses and that is not one of these, by name and version.
+    /// The first user-defined protocol of a scenario that is not registered here with the same name and
+    /// version.
     pub fn first_missing(&self, scenario: &Scenario) -> Option<Extension> {
         let transports = self.transports.iter().map(|entry| entry.extension);
         let controls = self.controls.iter().map(|entry| entry.extension);
@@ -66,8 +67,8 @@ impl Extensions {
         scenario.extensions().into_iter().find(|used| !known.contains(used))
     }
 
-    /// Checks that a name has one unit, whoever declares it, and is not that of a series of every network. `own` are
-    /// the other names that the transport declares.
+    /// Checks that every declaration of a quantity has the same unit, and that no name equals that of a
+    /// network's series. `own` contains the other names that the transport declares.
     fn check_declared(
         &self,
         mut own: Vec<&'static str>,

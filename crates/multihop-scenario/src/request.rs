@@ -1,4 +1,5 @@
-//! Request for a run: the text of a scenario and its overrides. Together with the build they decide the run.
+//! Request for a run: the text of a scenario and its overrides. Together with the build they determine the
+//! run.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +8,13 @@ use crate::document::Source;
 /// A scenario's text with its overrides, as it is written into result folders, recordings and pages.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Request {
-    /// TOML, or JSON if `json`.
+    /// Text of the scenario: TOML, or JSON if `json` is set.
     text: String,
     #[serde(default)]
     json: bool,
     /// Name of the scenario in messages.
     name: String,
-    /// Dotted paths and values.
+    /// Overrides as dotted paths and values.
     #[serde(default)]
     pub overrides: Vec<(String, String)>,
 }

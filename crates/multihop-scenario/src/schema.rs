@@ -1,4 +1,4 @@
-//! The JSON Schema of scenario files, from the tables that read them.
+//! The JSON Schema of scenario files, generated from the tables that read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ pub fn schema() -> Value {
     schema.into()
 }
 
-/// The path of a key that is written as a key of the root, if one table has a key of this name.
+/// Path of a key, for a key written at the root by mistake; `None` unless exactly one table has this key.
 pub(crate) fn path_of(key: &str) -> Option<&'static str> {
     PATHS.get(key)?.as_deref()
 }

@@ -7,7 +7,8 @@ use super::extension::Extensions;
 use super::model::Series;
 
 impl Extensions {
-    /// The series that scenarios can record: what the transports of the program declare, and those of every network.
+    /// The series that scenarios can record: quantities declared by the program's transports, and the series
+    /// of every network.
     pub fn series(&self) -> Vec<Series> {
         let mut all: Vec<Series> = Vec::new();
         for Quantity { name, unit, .. } in built_in_quantities().copied().chain(self.declared()) {

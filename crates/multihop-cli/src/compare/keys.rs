@@ -47,7 +47,7 @@ fn flatten(path: String, value: &Value, leaves: &mut BTreeMap<String, String>) {
     }
 }
 
-/// A value as the scenario has it, unless it is long.
+/// Text of a value as in the scenario, shortened if it is long.
 fn shown(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match text.char_indices().nth(LONGEST) {
@@ -58,7 +58,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Number that distinguishes long values with equal beginnings.
+/// Checksum that distinguishes long values with equal beginnings.
 fn sum(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,4 +1,4 @@
-//! `multihop compare`: runs or sweeps side by side, as paired differences with intervals.
+//! `multihop compare`: comparison of runs or sweeps by paired differences with intervals.
 
 mod keys;
 mod runs;
@@ -42,19 +42,19 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// Result of a comparison: the metrics of all runs, and their differences to the first one.
+/// Result of a comparison: the metrics of all runs, and their differences from the first run.
 #[derive(Serialize)]
 struct Comparison {
     /// Names of the compared runs, in the order of the command line.
     names: Vec<String>,
-    /// The keys in which the scenarios differ; absent if they are not known.
+    /// The keys in which the scenarios differ; absent if the scenarios are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<Vec<Key>>,
     rows: Vec<Row>,
     /// The first difference between the first two runs; absent for sweeps and recordings.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<First>,
-    /// Remarks about what limits the comparison.
+    /// Notes about limits of the comparison.
     notes: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     flow: Option<u32>,
     means: Vec<Option<f64>>,
-    /// Means of the paired differences to the first one, with 95% intervals.
+    /// Means of the paired differences from the first run, with 95% intervals.
     differences: Vec<Option<Paired>>,
 }
 
@@ -89,7 +89,7 @@ struct Paired {
 struct First {
     /// Instant of the first difference, s; `null` if the runs do not differ.
     at: Option<f64>,
-    /// The packet event of each run there, as in packets.txt.
+    /// The packet event of each run at the first difference, in the format of packets.txt.
     events: [Option<String>; 2],
 }
 
@@ -150,7 +150,7 @@ impl Row {
     }
 }
 
-/// The keys in which the scenarios differ, in words.
+/// Sentences about the keys in which the scenarios differ.
 fn told_keys(keys: &[Key]) -> Vec<String> {
     if keys.is_empty() {
         return vec!["the scenarios have the same keys, but perhaps different seeds".to_owned()];
@@ -182,12 +182,12 @@ fn told(line: &str) -> String {
 
 const NOTHING: &str = "nothing more happens";
 
-/// The rows for results in pairs: for each name a list, in the same order of pairs. A metric that a result lacks is left
-/// out of its pair.
+/// The rows for paired results: each name has a list, and all lists have the same order. A metric that a
+/// result lacks is left out of its pair.
 fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
     let Some(list) = results.first() else { return Vec::new() };
     let Some(first) = list.first() else { return Vec::new() };
-    // A count of one run is whole, a mean of counts is not.
+    // A count of one run is a whole number; a mean of counts is not.
     let of_counts = usize::from(list.len() > 1);
     let flows = first.flows.iter().enumerate().flat_map(|(index, flow)| {
         let own: [Metric; 7] = [
@@ -253,11 +253,11 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     }
 }
 
-/// The level of the confidence intervals.
+/// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
 /// Largest number of keys that are shown.
 const MAX_KEYS: usize = 30;
-/// Largest number of flows that are shown one by one; with more flows, only the totals are shown.
+/// Largest number of flows that are shown individually; with more flows, only the totals are shown.
 const MAX_FLOWS: usize = 12;
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::terminal::Verbosity;
 /// A run with one seed, its scenario and its result.
 type Ended = (Shown, Scenario, RunResult);
 
-/// Compares runs; also returns those with the first seed.
+/// Compares runs; also returns the runs with the first seed.
 pub(super) fn compare(
     args: &CompareArgs,
     names: Vec<String>,
@@ -53,7 +53,7 @@ pub(super) fn compare(
     Ok((comparison, first_of_each.map(|((shown, scenario), result)| (shown, scenario, result)).collect()))
 }
 
-/// Every run with every seed, the seeds of one name together.
+/// Runs every scenario with every seed; runs of one name are adjacent.
 fn runs(args: &CompareArgs, extensions: &Extensions) -> Result<Vec<(Shown, Scenario)>, CommandError> {
     let mut runs = Vec::new();
     for name in &args.names {
@@ -104,7 +104,7 @@ fn simulated(
     }
 }
 
-/// The page with these runs.
+/// Text of the page with these runs.
 pub(super) fn page(runs: &[Ended], comparison: &Comparison) -> Result<String, CommandError> {
     let named = runs.iter().zip(&comparison.names).map(|((shown, scenario, result), name)| {
         let mut run = shown.data(&result.clone().timeless(), scenario)?;

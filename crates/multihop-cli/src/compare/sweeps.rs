@@ -17,7 +17,7 @@ use crate::sweep_folder::SweepFolder;
 
 const FILE: &str = "results.jsonl";
 
-/// Whether a name is that of a sweep's folder.
+/// Whether a path is the folder of a sweep.
 pub(super) fn is_sweep(name: &Path) -> bool {
     name.join(FILE).is_file()
 }
@@ -72,7 +72,7 @@ pub(super) fn compare(
     Ok(Comparison { names, keys, rows, first: None, notes })
 }
 
-/// The results of a sweep, by their places.
+/// The results of a sweep, by axes and seed.
 fn read(folder: &Path) -> Result<BTreeMap<Place, RunResult>, CommandError> {
     if !is_sweep(folder) {
         let message =

@@ -1,4 +1,5 @@
-//! The connections of a server: how many there are, from which addresses, and which one is closed for a new one.
+//! Table of a server's connections: their number and addresses, and the choice of a connection to close for a
+//! new one.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,7 +17,7 @@ pub(crate) struct Limits {
     pub(crate) answer: Duration,
     /// Largest number of open connections, from all addresses together.
     pub(super) max_connections: usize,
-    /// Connections from one address of IPv4, or from one /64 of IPv6.
+    /// Largest number of connections from one IPv4 address, or from one /64 of IPv6.
     pub(super) max_per_address: usize,
 }
 
@@ -31,7 +32,7 @@ impl Default for Limits {
     }
 }
 
-/// The connections that a server has now.
+/// The open connections of a server.
 ///
 /// A new connection is always accepted. If its address has `max_per_address` connections, it replaces the oldest one of
 /// these; otherwise, if all places are taken, it replaces the oldest one of the address with the most connections.
@@ -83,7 +84,8 @@ impl Clients {
         Ok(Some(Place { clients: Arc::clone(self), stream }))
     }
 
-    /// Address whose oldest connection is closed to make room for a new one of `address`; `None` if there is room.
+    /// Address whose oldest connection must be closed to make room for a new one of `address`; `None` if
+    /// there is room.
     fn crowded(&self, open: &[Client], address: IpAddr) -> Option<IpAddr> {
         let mut counts = BTreeMap::<_, usize>::new();
         for client in open {

@@ -1,4 +1,4 @@
-//! The sandbox of a command that goes on for long.
+//! The sandbox of a long-running command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use tokio::runtime::Builder;
 
 use super::args::{KeyFiles, NetArgs, SandboxArgs};
 
-/// The sandbox of a command. Threads of the runtime enter it at their start, and the main thread when all sockets and
-/// interfaces are open: only the main thread opens what takes rights.
+/// The sandbox of a command. Threads of the runtime enter it at their start; the main thread enters it when
+/// all sockets and interfaces are open, because only the main thread opens objects that need privileges.
 #[derive(Clone)]
 pub(super) struct Confinement(Option<Arc<Sandbox>>);
 
@@ -29,8 +29,8 @@ impl Confinement {
         Ok(Self(Some(Arc::new(sandbox))))
     }
 
-    /// Makes all threads of a runtime enter the sandbox. A thread cannot tell whether the one that started it was inside,
-    /// so each enters, if need be once more.
+    /// Makes all threads of a runtime enter the sandbox. A thread cannot detect whether the thread that
+    /// started it was inside, so each thread enters, possibly again.
     pub(super) fn confine_threads(&self, runtime: &mut Builder) {
         let Some(sandbox) = self.0.clone() else { return };
         runtime.on_thread_start(move || {
@@ -47,8 +47,8 @@ impl Confinement {
     }
 }
 
-/// The folders of all keys that a listener reads, which a reload reads again. An editor replaces files, so that the
-/// folders are needed.
+/// The folders of all key files that a listener reads, also after a reload. An editor replaces files, so that
+/// access to the folders is needed.
 pub(super) fn folders_of_keys(args: &NetArgs) -> Vec<PathBuf> {
     let files = KeyFiles { known_peers: None, authorized_keys: args.authorized_keys.clone() };
     let authorized = args.key.is_some().then(|| files.authorized_path().ok()).flatten();

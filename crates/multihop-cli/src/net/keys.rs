@@ -18,18 +18,18 @@ pub(crate) fn keys(args: &KeysArgs) -> Result<(), CommandError> {
 }
 
 impl KeyFiles {
-    /// Known listeners with their keys, and the path of the file.
+    /// Known listeners with their keys, and the path of their file.
     pub(super) fn known(&self) -> Result<(KnownPeers, PathBuf), CommandError> {
         let path = self.known_path()?;
         Ok((KnownPeers::load(&path).map_err(anyhow::Error::from)?, path))
     }
 
-    /// The file of the known listeners.
+    /// Path of the file of known listeners.
     pub(super) fn known_path(&self) -> anyhow::Result<PathBuf> {
         path_of(self.known_peers.as_deref(), "known_peers", "--known-peers")
     }
 
-    /// The file of the callers that may connect.
+    /// Path of the file of callers that may connect.
     pub(super) fn authorized_path(&self) -> anyhow::Result<PathBuf> {
         path_of(self.authorized_keys.as_deref(), "authorized_keys", "--authorized-keys")
     }

@@ -31,7 +31,7 @@ pub(super) fn log(verbosity: Verbosity, args: &LogArgs) {
         _ => LevelFilter::DEBUG,
     };
     let form = Form::of(args, io::stderr().is_terminal(), is_journal());
-    // The embedding program may have installed its own.
+    // The embedding program may have installed a subscriber already.
     let _ = tracing::subscriber::set_global_default(subscriber(level, form, MINUTE, io::stderr));
 }
 
@@ -52,9 +52,9 @@ enum Form {
     Terminal,
     /// Time, level, message and fields.
     File,
-    /// The priority of syslog, by which journald knows the level, in place of time and level.
+    /// The syslog priority, from which journald takes the level, replaces time and level.
     Journal,
-    /// One JSON object for each line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -69,7 +69,7 @@ impl Form {
     }
 }
 
-/// Whether standard error goes to journald, which says so in the environment.
+/// Whether standard error is connected to journald, by the environment.
 fn is_journal() -> bool {
     let stream = std::env::var("JOURNAL_STREAM").unwrap_or_default();
     let Ok(file) = io::stderr().as_fd().try_clone_to_owned().map(std::fs::File::from) else { return false };
@@ -123,8 +123,8 @@ impl<S: Subscriber, W: Write, F: Fn() -> W + Send + Sync + 'static> Layer<S> for
 }
 
 impl<W: Write, F: Fn() -> W + Send + Sync + 'static> Lines<F> {
-    /// Whether one more line of this kind may be written now. Lines that may not are counted; a thread of its own writes the
-    /// count when the window ends.
+    /// Whether one more line of this kind may be written now. Further lines are only counted; a separate
+    /// thread writes their number when the window ends.
     fn allows(lines: &Arc<Self>, kind: Kind, level: Level, limit: u64, message: &str) -> bool {
         let now = Instant::now();
         let mut limits = lines.limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,7 +171,7 @@ impl<W: Write, F: Fn() -> W + Send + Sync + 'static> Lines<F> {
             Form::Journal => format!("<{}>{}", priority(level), fields.text()),
             Form::Json => fields.json(level, SystemTime::now()),
         };
-        // Nobody may read standard error any more. One write keeps lines of several threads apart.
+        // Standard error may have no reader any more. A single write keeps lines of several threads apart.
         let _ = (self.writer)().write_all(format!("{line}\n").as_bytes());
     }
 }

@@ -12,7 +12,7 @@ use super::args::TransferArgs;
 use crate::output;
 use crate::terminal::Verbosity;
 
-/// How the progress is shown.
+/// Display of the progress.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Form {
     Nothing,
@@ -47,7 +47,7 @@ pub(super) struct Meter {
     peer: String,
     bar: ProgressBar,
     counts: Counts,
-    /// When the last line was written.
+    /// Instant at which the last line was written.
     shown: Instant,
 }
 
@@ -59,7 +59,7 @@ struct Counts {
     files_done: u32,
     /// Bytes to transfer; `None` if the size of a file is unknown.
     bytes: Option<u64>,
-    /// Bytes that the receiver has, holes included.
+    /// Number of bytes that the receiver has, holes included.
     done: u64,
     /// Number of bytes transferred, without those that the receiver already had.
     moved: u64,
@@ -80,7 +80,7 @@ impl Meter {
         match progress {
             Progress::Begin { files, bytes } => {
                 (counts.files, counts.bytes) = (files, bytes);
-                // A new connection begins with what the receiver has.
+                // A new connection begins with the bytes that the receiver already has.
                 (counts.files_done, counts.done) = (0, 0);
                 self.bar.set_position(0);
                 if let Some(bytes) = bytes {
@@ -197,7 +197,7 @@ pub(super) fn event(name: &str, peer: &str, members: Value) {
     if let (Value::Object(event), Value::Object(members)) = (&mut event, members) {
         event.extend(members);
     }
-    // Whoever reads the events may be gone; the transfer goes on.
+    // The reader of the events may be gone; the transfer continues.
     let _ = output::json(&event, false);
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn check_route(
     Err(CommandError::Usage("the configuration of a routing daemon is checked on Linux only".to_owned()))
 }
 
-/// How a command ends by SIGTERM.
+/// Effect of SIGTERM on a command's exit code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
     /// Unfinished work: exit code 143.
@@ -90,7 +90,7 @@ fn run(
             },
         }
     });
-    // The last resets and ACKs must leave. Standard input is not waited for.
+    // The last resets and ACKs must leave the host. Standard input is not awaited.
     runtime.block_on(async { tokio::time::sleep(FAREWELL).await });
     runtime.shutdown_background();
     result
@@ -108,7 +108,7 @@ fn problem(error: CommandError) -> String {
     }
 }
 
-/// Opens the listener and prints the commands for the peer; returns the token that was made, if any.
+/// Opens the listener and prints the commands for the peer; returns the generated token, if there is one.
 async fn listen(
     address: &Address,
     args: &NetArgs,
@@ -125,7 +125,7 @@ fn print(line: String) -> anyhow::Result<()> {
     output::line(format_args!("{line}"))
 }
 
-/// Opens the listener; returns the token that it has made, if any.
+/// Opens the listener; returns the generated token, if there is one.
 async fn open(
     address: &Address,
     args: &NetArgs,
@@ -147,15 +147,15 @@ fn announce(
     say: impl Fn(String) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     say(format!("listening on {}", listener.local_addr()))?;
-    // What callers see at first contact.
+    // Callers see this key at first contact.
     if let Some(key) = listener.key() {
         say(format!("key: {key}"))?;
     }
     token.map_or(Ok(()), |token| say(format!("token: {token}")))
 }
 
-/// The commands for the other host, one for each address of this one; `command` makes them of `HOST[:PORT]` and the
-/// options that both ends need.
+/// The commands for the other host, one for each address of this host. `command` creates a command from
+/// `HOST[:PORT]` and the options that both ends need.
 fn commands(
     (local, usual): (SocketAddr, u16),
     args: &NetArgs,
@@ -185,7 +185,7 @@ async fn first(address: &Address) -> anyhow::Result<SocketAddr> {
     address.look_up().await?.first().copied().context("the name resolves to no address")
 }
 
-/// `HOST[:PORT]` for the command line of another host; `usual` is the port that it need not say.
+/// `HOST[:PORT]` for the command line of another host; the port is left out if it is `usual`.
 fn host(address: IpAddr, port: u16, usual: u16) -> String {
     match address {
         IpAddr::V4(address) if port == usual => address.to_string(),
@@ -196,5 +196,5 @@ fn host(address: IpAddr, port: u16, usual: u16) -> String {
 
 /// Number of threads of the runtime: one for the socket, one for files.
 const WORKERS: usize = 2;
-/// Time for the last datagrams to leave the host: a few times the delay of a delayed ACK.
+/// Time for the last datagrams to leave the host, a few times the delay of a delayed ACK.
 const FAREWELL: Duration = Duration::from_millis(100);

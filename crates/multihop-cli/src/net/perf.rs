@@ -20,7 +20,7 @@ use super::{Kind, advise, commands, listen, print, run, settings, signals};
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
-/// Measures the goodput to a listening end, or is that end.
+/// Measures the goodput to a listening end, or runs the listening end.
 pub(crate) fn perf(
     args: &PerfArgs,
     verbosity: Verbosity,
@@ -117,7 +117,7 @@ fn served(from: SocketAddr, result: io::Result<EndTotals>) {
     }
 }
 
-/// The lines of an interval: one for each flow, and the sum of each direction that has several.
+/// The lines of an interval: one for each flow, and a sum for each direction with several flows.
 fn rows(sample: &Sample) -> Vec<String> {
     let flows = &sample.flows;
     let is_both = [false, true].iter().all(|way| flows.iter().any(|flow| flow.reverse == *way));
@@ -157,7 +157,7 @@ fn row(label: &str, sample: &Sample, flow: &FlowSample) -> String {
     row
 }
 
-/// The result: a line for each flow if there are several, then that of each direction.
+/// The result: a line for each flow if there are several, then a line for each direction.
 fn table(plan: &Plan, flows: &[FlowOutcome]) -> Vec<String> {
     let mut lines = Vec::new();
     for reverse in [false, true] {
@@ -221,6 +221,6 @@ fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// Duration of a measurement by default, that of iperf3.
+/// Default duration of a measurement, equal to iperf3's.
 const USUAL: Duration = Duration::from_secs(10);
 const USUAL_RATE: u64 = 1_000_000;

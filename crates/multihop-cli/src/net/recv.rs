@@ -22,7 +22,7 @@ use crate::bars::bars;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
-/// Receives files and folders: from every sender that connects, or from the one that has this code.
+/// Receives files and folders from every sender that connects, or from the sender with the same code.
 pub(crate) fn recv(
     args: &RecvArgs,
     verbosity: Verbosity,
@@ -44,7 +44,7 @@ pub(crate) fn recv(
     if let Some(group) = args.group {
         return spread::receive(args, group, verbosity);
     }
-    // Files of a batch are open at the same time.
+    // All files of a batch are open at the same time.
     multihop_apps::tunnel::raise_limit_of_descriptors();
     let kind = if code.is_none() && !args.once && !into_stream { Kind::Service } else { Kind::Task };
     let confinement = Confinement::new(args.sandbox, needs(args, into_stream, code.is_some()))?;
@@ -90,7 +90,7 @@ pub(crate) fn recv(
     })
 }
 
-/// Rights and files that a receiver needs once it listens; a receiver with a code also looks for the sender.
+/// Privileges and files that a listening receiver needs; a receiver with a code also searches for the sender.
 fn needs(args: &RecvArgs, into_stream: bool, has_code: bool) -> Needs {
     Needs {
         internet: true,
@@ -161,7 +161,7 @@ fn options(args: &RecvArgs) -> Options {
     Options { overwrite: args.overwrite, patience: args.transfer.patience }
 }
 
-/// Creates the folder but not its parents, so that a mistyped path makes no tree.
+/// Creates a folder without its parents, so that a mistyped path creates no tree.
 fn make(folder: &Path) -> io::Result<()> {
     match multihop_disk::durable::create_folder(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

@@ -11,7 +11,7 @@ use super::{log, problem, route_page, route_status};
 use crate::terminal::{self, Verbosity, note};
 use crate::{CommandError, output};
 
-/// Runs the daemon until a signal ends it, or sends it a request.
+/// Runs the daemon until a signal ends it, or sends a request to a running daemon.
 pub(crate) fn route(
     args: &RouteArgs,
     verbosity: Verbosity,
@@ -48,7 +48,7 @@ pub(crate) fn route(
     let mut reload = || self::config(args, extensions).map_err(problem);
     match run(config, &stop, &mut reload) {
         Err(error @ RouteError::Runs(_)) => Err(CommandError::Taken(error.to_string())),
-        // A signal is how a daemon ends.
+        // A daemon normally ends by a signal.
         result => Ok(result.map_err(anyhow::Error::from)?),
     }
 }
@@ -95,7 +95,7 @@ pub(crate) fn check(
     Ok(format!("{} of {families} over {}", config.protocol, config.interfaces.join(", ")))
 }
 
-/// Reads a configuration and the key that it names.
+/// Reads a configuration, and the key file that it names.
 fn read(
     source: &Source,
     overrides: &[(String, String)],

@@ -1,5 +1,5 @@
-//! Implements `multihop route status --page`: the state of the daemon in a page. It changes nothing, and serves the
-//! page and the JSON document only.
+//! Implements `multihop route status --page`: a page with the state of the daemon. The server changes
+//! nothing, and serves only the page and the JSON document.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -13,7 +13,7 @@ use super::route_status::no_daemon;
 use crate::http::{self, Clients, Limits, Reply, Request};
 use crate::output;
 
-/// The page; empty if the command was built without it.
+/// Text of the page; empty if the command was built without it.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/routes.html"));
 
 /// Serves until the process is killed.

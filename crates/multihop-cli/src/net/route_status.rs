@@ -1,4 +1,4 @@
-//! Implements `multihop route status` for people: the JSON document of the daemon as tables.
+//! Implements `multihop route status` without `--json`: the daemon's JSON document as tables.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::table;
 
-/// The reason if no daemon answers.
+/// The error if no daemon answers.
 pub(super) fn no_daemon(family: Family) -> String {
     let hint = if family == Family::Ipv4 { " (for IPv6, pass --ipv6)" } else { "" };
     format!("no multihop route for {family} answers in this network namespace{hint}")
 }
 
-/// The state, in tables that fit into a width.
+/// The daemon's state, as tables that fit into a width.
 pub(super) fn text(status: &Value, width: Option<usize>) -> String {
     let main = status["main_address"].as_str().unwrap_or("none yet");
     let mut text = format!(

@@ -23,7 +23,7 @@ use crate::bars::bars;
 use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
 
-/// Sends files and folders: to a receiver, or to whoever has the code that it prints.
+/// Sends files and folders to a receiver, or to the host on which the printed code is entered.
 pub(crate) fn send(
     args: &SendArgs,
     verbosity: Verbosity,
@@ -36,7 +36,7 @@ pub(crate) fn send(
     let is_path = is_input(to) || to.exists();
     match settings::mode(&args.net) {
         settings::Mode::Missing => return with_code(args, verbosity, extensions),
-        // The token in the environment says nothing about this transfer.
+        // The token in the environment does not belong to this transfer.
         settings::Mode::Inherited if is_path => return with_code(args, verbosity, extensions),
         settings::Mode::Inherited | settings::Mode::Given => {}
     }
@@ -101,13 +101,13 @@ fn with_code(args: &SendArgs, verbosity: Verbosity, extensions: &Extensions) -> 
     })
 }
 
-/// Listens with a new code.
+/// Listens for a receiver with a new code.
 async fn open(args: &SendArgs, config: Config) -> anyhow::Result<Offer> {
     let any = Address { host: Host::Ip(Ipv4Addr::UNSPECIFIED.into()), port: CODES };
     let at = first(args.listen.as_ref().unwrap_or(&any)).await?;
     let lifetime = args.expire.unwrap_or(LIFETIME);
     let opened = match Offer::open(at, config.clone(), lifetime).await {
-        // Somebody else on this host is sending.
+        // Another process on this host is sending.
         Err(error) if error.kind() == io::ErrorKind::AddrInUse && args.listen.is_none() => {
             Offer::open(SocketAddr::new(at.ip(), 0), config, lifetime).await
         }
@@ -150,7 +150,7 @@ fn receiver(argument: &Path) -> Result<Address, String> {
         .map_err(|problem| format!("'{text}' is neither a file, a folder nor HOST[:PORT]: {problem}"))
 }
 
-/// Connects within the patience.
+/// Connects, with retries within the patience.
 async fn connect(args: &SendArgs, to: &Address, config: &Config) -> io::Result<Stream> {
     let patience = args.transfer.patience;
     if args.wait {
@@ -162,8 +162,8 @@ async fn connect(args: &SendArgs, to: &Address, config: &Config) -> io::Result<S
     })
 }
 
-/// Sends over this connection, and over others that `dial` opens; returns the result as a line, if it is to be printed.
-/// Standard input, which can be read only once, is sent over the first connection.
+/// Sends over this connection, and over others that `dial` opens; returns the result as a line, unless it is
+/// not printed. Standard input, which can be read only once, is sent over the first connection.
 async fn lasting_transfer(
     args: &SendArgs,
     verbosity: Verbosity,
@@ -237,10 +237,10 @@ fn sources(args: &SendArgs, paths: &[PathBuf]) -> Result<Sources, files::Error> 
     Ok(sources)
 }
 
-/// Whether a path stands for standard input.
+/// Whether a path means standard input.
 fn is_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// How long a code is valid.
+/// Time for which a code is valid.
 const LIFETIME: Duration = Duration::from_secs(600);

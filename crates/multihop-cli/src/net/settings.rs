@@ -10,7 +10,7 @@ use super::args::{KeyFiles, NetArgs};
 use crate::CommandError;
 use crate::terminal::note;
 
-/// The parameters of TPA that a command sets unless the user does.
+/// The parameters of TPA that a command sets unless the user overrides them.
 pub(super) type Usual<'a> = &'a [(&'a str, String)];
 
 /// Configuration of the listening end. Without a security mode it generates a token, which peers must present.
@@ -54,7 +54,7 @@ pub(super) fn with_code(
     config(args, usual, extensions, Security::Plain)
 }
 
-/// Where a command has found its security mode.
+/// Source of a command's security mode.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mode {
     /// The secret is in the arguments of the command.
@@ -65,7 +65,7 @@ pub(super) enum Mode {
     Missing,
 }
 
-/// Where the security mode comes from.
+/// Determines the source of the security mode.
 pub(super) fn mode(args: &NetArgs) -> Mode {
     if args.plain || args.key.is_some() || args.token.is_some() {
         Mode::Given
@@ -94,7 +94,7 @@ fn config(
             .context("cannot read the shared key (multihop keygen --shared creates one)")?;
         config.shared_key = Some(key);
     }
-    // Parameters without a name are those of TPA.
+    // Parameters without a transport name apply to TPA.
     let is_usual = args.transport.is_none() && args.set.is_empty();
     let name = args.transport.as_deref().or(is_usual.then_some(transport_name::MESH));
     let kind = name.map(|name| ("kind".to_owned(), name.to_owned()));
@@ -108,7 +108,7 @@ fn config(
     Ok(config)
 }
 
-/// Which end of a connection a command is.
+/// Role of a command in a connection.
 #[derive(Clone, Copy)]
 enum CommandRole {
     Connecting,

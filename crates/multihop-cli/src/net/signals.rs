@@ -1,4 +1,4 @@
-//! Signals: which of them end a command, and SIGHUP, by which a listener reads its keys again.
+//! Handling of signals: those that end a command, and SIGHUP, by which a listener reads its keys again.
 
 use std::io::{self, IsTerminal};
 
@@ -36,7 +36,7 @@ pub(super) async fn serving(
     let reload = async {
         loop {
             hangups.recv().await;
-            // SIGHUP also says that the terminal is gone, which ends a program that was started there.
+            // SIGHUP also reports a closed terminal, which ends a program that was started there.
             if had_terminal && !has_terminal() {
                 return Err(CommandError::Interrupted { signal: SIGHUP, kept: String::new() });
             }
@@ -52,7 +52,7 @@ pub(super) async fn serving(
     }
 }
 
-/// Reads the keys again; returns how many connections have ended because their keys are gone.
+/// Reads the keys again; returns the number of connections that ended because their keys were removed.
 fn reload(
     listener: &Listener,
     args: &NetArgs,
@@ -70,7 +70,7 @@ fn listen(kind: SignalKind) -> anyhow::Result<Signal> {
     signal(kind).context("cannot handle signals")
 }
 
-/// Whether standard input or an output is a terminal that is still there.
+/// Whether standard input or an output is an open terminal.
 fn has_terminal() -> bool {
     io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
 }

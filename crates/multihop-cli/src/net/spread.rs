@@ -100,7 +100,7 @@ pub(super) fn receive(args: &RecvArgs, group: SocketAddr, verbosity: Verbosity) 
     })
 }
 
-/// This host as a member of a group.
+/// Configuration of this host as a member of a group.
 fn member(net: &NetArgs, options: &GroupArgs, group: SocketAddr) -> Result<Member, CommandError> {
     let (Some(key), Some(shared)) = (&net.key, &net.shared_key) else {
         let text = "a group needs --key FILE (multihop keygen) and --shared-key FILE, the same at all members \

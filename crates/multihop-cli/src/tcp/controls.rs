@@ -81,7 +81,7 @@ fn table(connections: &[KernelConnection]) -> Table {
     table
 }
 
-/// The state in the newest of some ACKs.
+/// Text of the state in the newest ACK of these.
 fn newest(reports: &Reports) -> String {
     reports.newest.map_or("-".to_owned(), multihop_ebpf::state_name)
 }
@@ -100,7 +100,7 @@ fn run(args: &TcpRunArgs) -> Result<(), CommandError> {
     }
     let status = perform(args, control, |sample| {
         if let Some((out, _)) = &mut samples {
-            // A failure shows again when the file is completed.
+            // The failure is reported again when the file is completed.
             let _ = writeln!(out, "{}", sample.row());
         }
     })?;
@@ -108,7 +108,7 @@ fn run(args: &TcpRunArgs) -> Result<(), CommandError> {
         out.flush().context("cannot write samples")?;
         file.keep()?;
     }
-    // As a shell says it.
+    // The exit code after a signal is that of a shell.
     process::exit(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
 }
 
@@ -118,7 +118,8 @@ fn perform(
     take: impl FnMut(&Sample),
 ) -> Result<ExitStatus, CommandError> {
     let mut run = Run::new(control, settings(&args.links), args.samples.is_some())?;
-    // From the keyboard the program gets its own interrupt; what comes to this process alone is passed on.
+    // The program receives interrupts from the keyboard itself. Signals sent only to this process are
+    // forwarded.
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot handle signals")?;
     let mut child = run.spawn(Command::new(&args.command[0]).args(&args.command[1..]))?;
     let (handle, id) = (signals.handle(), child.id());

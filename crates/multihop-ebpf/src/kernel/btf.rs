@@ -4,7 +4,7 @@
 pub(super) struct Btf<'a> {
     bytes: &'a [u8],
     strings: &'a [u8],
-    /// Offset in `bytes` of the description of each type; type identifiers count from 1.
+    /// Offset in `bytes` of each type's description; type identifiers count from 1.
     starts: Vec<usize>,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct Member<'a> {
 }
 
 impl<'a> Btf<'a> {
-    /// Reads the descriptions; None if they are not understood.
+    /// Parses the descriptions; `None` if their format is unknown.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         if bytes.get(..2)? != MAGIC.to_le_bytes() {
             return None;
@@ -88,7 +88,7 @@ impl<'a> Btf<'a> {
         self.number(self.start(of)? + 8)
     }
 
-    /// Elements of an array: how `__uint` of a map's definition holds a number.
+    /// Number of elements of an array, which is how `__uint` in a map's definition stores a number.
     pub(super) fn elements(&self, array: u32) -> Option<u32> {
         self.number(self.start(array)? + FIXED + 8)
     }
@@ -105,15 +105,15 @@ impl<'a> Btf<'a> {
         self.string(word(self.bytes, at)?)
     }
 
-    /// The text at a place among the names.
+    /// The text at this offset among the names.
     pub(super) fn string(&self, at: usize) -> Option<&'a str> {
         let bytes = self.strings.get(at..)?.split(|byte| *byte == 0).next()?;
         std::str::from_utf8(bytes).ok()
     }
 
-    /// Descriptions without the parts that only a loader needs: variables become integers, sections structures, and
-    /// functions of the kernel aliases, each of as many bytes. The kernel checks all descriptions and would refuse
-    /// these parts.
+    /// Descriptions without the parts that only a loader needs, because the kernel checks all descriptions
+    /// and would refuse these. Variables become integers, sections become structures, and functions of the
+    /// kernel become aliases, each with the same number of bytes.
     pub(super) fn for_the_kernel(&self) -> Option<Vec<u8>> {
         let mut bytes = self.bytes.to_vec();
         let mut set = |at: usize, value: usize| {
@@ -148,7 +148,7 @@ impl<'a> Btf<'a> {
     }
 }
 
-/// Records of `.BTF.ext` about functions, or about accesses to members, by the section that they belong to.
+/// Records of `.BTF.ext` about functions, or about accesses to members, for one section.
 pub(super) fn records<'a>(ext: &'a [u8], part: usize, btf: &Btf<'_>, section: &str) -> Option<Vec<&'a [u8]>> {
     let start = word(ext, 4)?.checked_add(word(ext, part)?)?;
     let part = ext.get(start..start.checked_add(word(ext, part + 4)?)?)?;
@@ -165,7 +165,7 @@ pub(super) fn records<'a>(ext: &'a [u8], part: usize, btf: &Btf<'_>, section: &s
     Some(found)
 }
 
-/// Bytes after the fixed part of a description.
+/// Number of bytes after the fixed part of a description.
 fn rest(kind: u32, count: usize) -> Option<usize> {
     Some(match kind {
         INT | VARIABLE | TAG => 4,
@@ -192,7 +192,7 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Option<usize> {
     usize::try_from(u32::from_le_bytes(bytes)).ok()
 }
 
-/// Places of the parts of `.BTF.ext` in its header.
+/// Offset, in the header of `.BTF.ext`, of the part about functions.
 pub(super) const FUNCTIONS: usize = 8;
 pub(super) const ACCESSES: usize = 24;
 
@@ -220,9 +220,9 @@ const ENUM64: u32 = 19;
 const MAGIC: u16 = 0xeb9f;
 /// Bytes of the fixed part of a description.
 const FIXED: usize = 12;
-/// The linkage of functions that are the kernel's.
+/// Linkage number of functions that belong to the kernel.
 const EXTERNAL: usize = 2;
-/// Bytes between members of a structure that stands for a section.
+/// Distance between members of a structure that represents a section, bytes.
 const WIDTH: usize = 4;
 /// Largest number of typedefs, qualifiers and arrays that are followed to find the size of a type.
 const MAX_DEPTH: usize = 32;
@@ -244,7 +244,7 @@ mod tests {
         let operations = types.find(STRUCT, "tcp_congestion_ops").expect("the controls");
         let name = types.members(operations).expect("a structure")[0];
         assert_eq!((name.name, name.offset, types.size(name.of)), ("name", 0, Some(16)));
-        // The kernel takes neither variables nor sections nor functions that are its own.
+        // The kernel accepts neither variables nor sections nor functions of its own.
         let bytes = types.for_the_kernel().expect("descriptions of types");
         let for_the_kernel = Btf::parse(&bytes).expect("descriptions of types");
         assert_eq!(for_the_kernel.starts, types.starts);
@@ -270,7 +270,7 @@ mod tests {
         for length in (0..whole.len()).step_by(7) {
             assert_eq!(look(&whole[..length]), None, "{length} bytes");
         }
-        // None of these may panic or last.
+        // Damaged descriptions must neither panic nor loop for long.
         for at in 0..whole.len().min(4096) {
             let mut damaged = whole.clone();
             damaged[at] ^= 0xff;

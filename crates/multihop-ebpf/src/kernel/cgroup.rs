@@ -1,4 +1,4 @@
-//! Groups of processes, to which programs for their sockets can be attached.
+//! Control groups (cgroups), to whose sockets programs can be attached.
 
 use std::fs::{self, File};
 use std::io;
@@ -27,7 +27,7 @@ impl Cgroup {
         Ok(Self { path, directory })
     }
 
-    /// Creates an empty cgroup below that of this process, named after the process.
+    /// Creates an empty cgroup below the cgroup of this process, named after the process.
     fn child() -> Result<Self, TcpError> {
         let path = current()?.join(format!("{}{}", prefix()?, process::id()));
         fs::create_dir(&path).map_err(|error| failed("cannot make the cgroup", &path, error))?;
@@ -47,7 +47,7 @@ impl AsFd for Cgroup {
     }
 }
 
-/// A cgroup for one program; it ends with this value, unless the program has left others behind.
+/// A cgroup for one program. It is removed with this value, unless processes of the program remain in it.
 #[derive(Debug)]
 pub(super) struct Scratch(Cgroup);
 
@@ -56,7 +56,8 @@ impl Scratch {
         Cgroup::child().map(Self)
     }
 
-    /// Calls a function while this process is in the cgroup: programs that it starts stay there.
+    /// Calls a function while this process is in the cgroup. Programs started by the function stay in the
+    /// cgroup.
     pub(super) fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, TcpError> {
         let home = Cgroup::open(current()?)?;
         self.0.enter()?;
@@ -74,7 +75,7 @@ impl AsFd for Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Processes that are left keep it; the next command removes it after them.
+        // The cgroup stays while processes remain in it; the next command removes it afterwards.
         let _ = fs::remove_dir(&self.0.path);
     }
 }
@@ -98,13 +99,13 @@ fn current() -> Result<PathBuf, TcpError> {
     Ok(mount()?.join(path))
 }
 
-/// Where cgroups of version 2 are mounted.
+/// Directory at which cgroups of version 2 are mounted.
 fn mount() -> Result<PathBuf, TcpError> {
     mount_in(&read("/proc/self/mounts")?).ok_or(TcpError::NoCgroups)
 }
 
 fn mount_in(mounts: &str) -> Option<PathBuf> {
-    // Device, directory, type, options.
+    // A line contains device, directory, type and options.
     let mut rows = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     rows.find(|row| row.get(2) == Some(&"cgroup2")).and_then(|row| row.get(1).map(PathBuf::from))
 }
@@ -117,13 +118,13 @@ fn failed(what: &str, path: &Path, error: io::Error) -> TcpError {
     TcpError::File { what: format!("{what} {}", path.display()), error }
 }
 
-/// Prefix of the names of cgroups for one program, which end with the process that made them. Other namespaces may have
-/// processes with the same number.
+/// Prefix of the names of cgroups for one program, which end with the number of the creating process. It
+/// includes the namespace, because other namespaces may use the same process number.
 fn prefix() -> Result<String, TcpError> {
     namespace().map(|namespace| format!("multihop-tcp-{namespace}-"))
 }
 
-/// The inode number of the namespace in which this process has its number.
+/// Inode number of the process-number namespace of this process.
 pub(super) fn namespace() -> Result<u64, TcpError> {
     let path = Path::new("/proc/self/ns/pid");
     fs::metadata(path).map(|found| found.ino()).map_err(|error| failed("cannot read", path, error))

@@ -1,9 +1,10 @@
-//! Controls that the kernel has checked, and how it registers them.
+//! Controls that the kernel has checked, and their registration.
 //!
-//! Since Linux 6.4 a BPF link registers a control: the kernel removes the control with the last descriptor or file of the link, also
-//! if the process is killed. Older kernels refuse maps for such links (EINVAL). There, an update of the map registers the control,
-//! which then stays until its element is deleted, whatever becomes of the process. Links are used wherever they exist, because only
-//! they need no later command that removes the control of a killed one ([`sweep`]).
+//! Since Linux 6.4 a BPF link registers a control: the kernel removes the control with the last descriptor or
+//! file of the link, also if the process is killed. Older kernels refuse maps for such links (EINVAL). There,
+//! an update of the map registers the control, which then stays until its element is deleted, even if the
+//! process ends. Links are used if the kernel supports them, because only they need no later command that
+//! removes the control of a killed process ([`sweep`]).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,7 +19,7 @@ use crate::Control;
 #[derive(Debug)]
 pub(super) struct Checked {
     map: OwnedFd,
-    /// The value of the map, which refers to programs by their descriptors.
+    /// Value of the map, which refers to programs by their descriptors.
     bytes: Vec<u8>,
     /// The name of the map and of the control.
     name: [u8; NAME],
@@ -36,20 +37,21 @@ impl Checked {
         Ok(Self { map: made, bytes, name: map.name, takes_links })
     }
 
-    /// Makes the control known to the kernel.
+    /// Registers the control with the kernel.
     pub(super) fn register(&self) -> io::Result<Attachment> {
         if self.takes_links {
             syscall::update(self.map.as_fd(), &self.bytes)?;
             return syscall::register(self.map.as_fd()).map(Attachment::new);
         }
-        // The mark exists before the control and after it: the control of a live process is never without one.
+        // The mark is created before the control and removed after it, so that the control of a live process
+        // always has a mark.
         let element = Element { map: self.map.try_clone()?, _mark: mark(self.name)?, is_kept: false };
         syscall::update(self.map.as_fd(), &self.bytes)?;
         Ok(Attachment(Kept::Element(element)))
     }
 }
 
-/// Keeps a program or a control in use.
+/// Keeps a program attached or a control registered while this value exists.
 #[derive(Debug)]
 pub(super) struct Attachment(Kept);
 
@@ -73,8 +75,8 @@ impl Attachment {
         Self(Kept::BpfLink(link))
     }
 
-    /// Keeps the control in a file of bpffs, also after this process ends. The file of a control without a link only
-    /// shows that the control is loaded: [`remove`] removes the control.
+    /// Pins the control to a file of bpffs, so that it outlives this process. The file of a control without a
+    /// link only shows that the control is loaded; [`remove`] removes the control.
     pub(super) fn pin(self, path: &Path) -> io::Result<()> {
         match self.0 {
             Kept::BpfLink(link) => syscall::pin(link.as_fd(), path),
@@ -108,7 +110,7 @@ pub(super) fn sweep() {
     if of_runs.is_empty() {
         return;
     }
-    // Listed after the controls: a mark is made before its control.
+    // Marks are listed after controls, because a mark is created before its control.
     let marks: Vec<_> =
         syscall::maps().filter(|(info, _)| info.kind == MARK).map(|(info, _)| info.name).collect();
     for (name, map) in of_runs {
@@ -118,12 +120,12 @@ pub(super) fn sweep() {
     }
 }
 
-/// Whether this is the name of a control of `run`, such as `mh_ap_1f3a`.
+/// Whether `name` belongs to a control that `multihop tcp run` has registered, for example `mh_ap_1f3a`.
 fn is_of_run(name: &str, control: Control) -> bool {
     name.strip_prefix(control.name()).is_some_and(|rest| rest.starts_with('_'))
 }
 
-/// The names and maps of all controls by eBPF that have been checked.
+/// Names and maps of all eBPF controls that the kernel has checked.
 fn checked() -> impl Iterator<Item = (String, OwnedFd)> {
     let controls = syscall::maps().filter(|(info, _)| info.kind == MAP_STRUCT_OPS);
     controls.map(|(info, map)| {
@@ -138,7 +140,8 @@ fn delete(map: BorrowedFd<'_>) -> bool {
     syscall::delete(map).is_ok()
 }
 
-/// Creates a map named like a control, which marks the control as in use while its process holds the map.
+/// Creates a map with the name of a control, which marks the control as in use as long as its process holds
+/// the map.
 fn mark(name: [u8; NAME]) -> io::Result<OwnedFd> {
     syscall::create_map(MapAttributes {
         kind: MARK,
@@ -150,7 +153,7 @@ fn mark(name: [u8; NAME]) -> io::Result<OwnedFd> {
     })
 }
 
-/// Type of a map that is an array.
+/// Map type of an array (`BPF_MAP_TYPE_ARRAY`).
 const MARK: u32 = 2;
 pub(super) const MAP_STRUCT_OPS: u32 = 26;
 /// Flag of a map whose control is registered by a link.

@@ -1,6 +1,6 @@
 //! The compiled file: sections, symbols and relocations of an ELF file with 64 bits, little endian.
 //!
-//! The file is part of this program, so that a fault in it is a mistake of the build: reading it panics then.
+//! The file is part of this program, so that a damaged file is a mistake of the build and causes a panic.
 
 /// Sections and symbols of a compiled ELF file.
 pub(super) struct Elf<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Relocation {
     pub(super) symbol: usize,
 }
 
-/// A named place in a section.
+/// A named position in a section.
 pub(super) struct Symbol<'a> {
     pub(super) name: &'a str,
     /// Index of the symbol's section; 0 for a symbol of the kernel.
@@ -80,7 +80,7 @@ impl<'a> Elf<'a> {
 }
 
 impl Section<'_> {
-    /// The relocations between two places, with offsets from the first.
+    /// The relocations between two positions, with offsets relative to the first.
     pub(super) fn relocations_in(&self, start: usize, size: usize) -> impl Iterator<Item = Relocation> {
         let inside = self.relocations.iter().filter(move |one| (start..start + size).contains(&one.offset));
         inside.map(move |one| Relocation { offset: one.offset - start, ..*one })
@@ -88,7 +88,7 @@ impl Section<'_> {
 }
 
 fn symbol<'a>(entry: &[u8], strings: &'a [u8]) -> Symbol<'a> {
-    // Indices from 0xff00 on are no sections.
+    // Indices from 0xff00 on are reserved and refer to no section.
     let section = Some(short(entry, 6)).filter(|index| *index < 0xff00).unwrap_or(0);
     Symbol {
         name: text(strings, word(entry, 0)),
@@ -130,5 +130,5 @@ const HEADER: usize = 64;
 /// Type of a section with symbols.
 const SYMBOLS: usize = 2;
 const RELOCATIONS: usize = 9;
-/// The type of symbols of functions.
+/// Symbol type of functions.
 const FUNCTION: u8 = 2;

@@ -1,8 +1,7 @@
-//! Controls for all programs of the machine, until they are removed.
-//!
-//! What keeps a control in the kernel is a link in a file system of the kernel's own (bpffs). It has a mount of its own
-//! here: removing the files and the mount removes everything, also after a loader that was killed half-way. Kernels without
-//! links of controls keep a control until it is removed by its name.
+//! Controls for all programs of the machine, until they are removed. A link in a file of a bpffs keeps a
+//! control in the kernel. This file system is mounted separately here: removing its files and the mount
+//! removes all controls, even after a loader was killed. Kernels without links keep a control until it is
+//! removed by its name.
 
 use std::fs;
 use std::io;
@@ -19,7 +18,8 @@ use super::programs::{Loaded, PACKETS, Programs, REPORT, refused};
 use super::sweep;
 use crate::{Control, Settings, TcpError};
 
-/// Makes the controls known to the kernel. Packets are read for connections of one cgroup, or of all.
+/// Registers the controls with the kernel. Packets are inspected for the connections of one cgroup, or of
+/// all.
 pub fn load(settings: Settings, cgroup: Option<PathBuf>) -> Result<(), TcpError> {
     let mut programs = Programs::open()?.only(&PROGRAMS, &Control::ALL);
     if is_mounted() {
@@ -44,7 +44,7 @@ pub fn unload() -> Result<(), TcpError> {
     if is_mounted() {
         return remove();
     }
-    // Without links, controls stay after their mount, such as that of a container.
+    // Without links, controls outlive their mount, for example that of a container.
     if controls::remove() { Ok(()) } else { Err(TcpError::NotLoaded) }
 }
 
@@ -68,7 +68,7 @@ fn pin(link: Attachment, name: &str) -> Result<(), TcpError> {
 }
 
 fn remove() -> Result<(), TcpError> {
-    // Other mount namespaces may have copies of the mount: its files keep the links.
+    // Other mount namespaces may have copies of the mount, whose files would keep the links.
     for name in Control::ALL.map(Control::name).into_iter().chain(PROGRAMS) {
         match fs::remove_file(Path::new(PLACE).join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -84,8 +84,8 @@ fn remove() -> Result<(), TcpError> {
     Ok(())
 }
 
-/// Waits until the kernel has unregistered the controls whose links were removed; they could not be loaded again
-/// before.
+/// Waits until the kernel has unregistered the controls whose links were removed; until then they cannot be
+/// loaded again.
 fn wait_for_the_kernel() {
     for _ in 0..TRIES {
         let known = fs::read_to_string(AVAILABLE).unwrap_or_default();
@@ -105,11 +105,11 @@ fn failed(what: &str, error: io::Error) -> TcpError {
     TcpError::File { what: format!("{what} {PLACE}"), error }
 }
 
-/// Programs that are attached to the cgroup's connections.
+/// Programs that are attached to the connections of the cgroup.
 const PROGRAMS: [&str; 2] = [PACKETS, REPORT];
 /// Names of the controls that the kernel has.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
-/// Folder in which the links are pinned.
+/// Folder in bpffs in which the links are pinned.
 const PLACE: &str = "/run/multihop-tcp";

@@ -1,4 +1,4 @@
-//! Loads the programs into the kernel.
+//! Loading of the programs into the kernel.
 
 mod btf;
 mod cgroup;

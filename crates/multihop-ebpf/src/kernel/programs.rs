@@ -1,4 +1,4 @@
-//! The compiled programs, and how they are loaded.
+//! The compiled programs, and their loading into the kernel.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,11 +16,11 @@ pub(super) static COMPILED: &[u8] = include_bytes!("../../bpf/multihop_cc.bpf.o"
 
 /// The name of the map of connections.
 pub(super) const FLOWS: &str = "multihop_flows";
-/// The program that takes note of arriving packets: the length of paths, and the metrics of ADTCP.
+/// Program that inspects arriving packets: the length of paths, and the metrics of ADTCP.
 pub(super) const PACKETS: &str = "read_packets";
-/// The program that writes and reads the states of ADTCP.
+/// Program that writes and reads the network states of ADTCP.
 pub(super) const REPORT: &str = "report";
-/// The program that chooses the control for connections of a cgroup.
+/// Program that selects the control for connections of a cgroup.
 pub(super) const CHOOSE: &str = "choose";
 /// The program that lists connections.
 pub(super) const LIST: &str = "list_flows";
@@ -29,17 +29,17 @@ pub(super) const LIST: &str = "list_flows";
 pub(super) struct Programs {
     /// The kernel's descriptions of its types.
     kernel: Vec<u8>,
-    /// Names of the programs besides those of the controls.
+    /// Names of the programs other than those of the controls.
     programs: Vec<&'static str>,
     controls: Vec<Structure>,
     /// Bytes of `struct config` of `bpf/flow.h`.
     config: Vec<u8>,
 }
 
-/// A control as the compiled file describes it: a `struct tcp_congestion_ops`.
+/// A control in the compiled file: a `struct tcp_congestion_ops`.
 struct Structure {
     control: Control,
-    /// Members of the structure of a control; members that are functions are zero.
+    /// Bytes of the structure of a control; members that are functions are zero.
     bytes: Vec<u8>,
 }
 
@@ -51,14 +51,14 @@ impl Structure {
 }
 
 impl Programs {
-    /// Opens the compiled programs, if this machine can use them.
+    /// Opens the compiled programs; an error if this machine cannot use them.
     pub(super) fn open() -> Result<Self, TcpError> {
         let kernel = rights::check()?;
         let config = compiled().section(CONFIG).data.to_vec();
         Ok(Self { kernel, programs: Vec::new(), controls: Vec::new(), config })
     }
 
-    /// Chooses programs and controls; all others are left out.
+    /// Selects programs and controls; all others are left out.
     pub(super) fn only(mut self, programs: &[&'static str], controls: &[Control]) -> Self {
         let elf = compiled();
         let bytes = |control: &Control| elf.content(elf.symbol(control.name())).to_vec();
@@ -67,7 +67,7 @@ impl Programs {
         self
     }
 
-    /// Renames a control: names are unique in the kernel.
+    /// Renames a control, because names must be unique in the kernel.
     pub(super) fn rename(&mut self, control: Control, name: &str) {
         for one in self.controls.iter_mut().filter(|one| one.control == control) {
             one.bytes[..syscall::NAME].copy_from_slice(&syscall::name(name));
@@ -81,7 +81,7 @@ impl Programs {
         self.config[8..8 + syscall::NAME].copy_from_slice(&syscall::name(chosen));
     }
 
-    /// Gives the programs to the kernel, which checks them.
+    /// Loads the programs into the kernel, which checks them.
     pub(super) fn load(self) -> Result<Loaded, TcpError> {
         let elf = compiled();
         let types = Btf::parse(elf.section(".BTF").data).expect("the compiled file describes its types");
@@ -99,7 +99,7 @@ impl Programs {
     }
 }
 
-/// Programs and maps in the kernel. They end with this value and the links.
+/// Programs and maps in the kernel. They are removed after this value and the links are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     programs: BTreeMap<String, OwnedFd>,
@@ -119,7 +119,7 @@ impl Loaded {
         self.programs[name].as_fd()
     }
 
-    /// Makes a control known to the kernel.
+    /// Registers a control with the kernel.
     pub(super) fn register(&self, control: Control) -> Result<Attachment, TcpError> {
         let registered = self.controls[control.name()].register();
         registered.map_err(|error| refused("cannot register a control", &error))
@@ -144,7 +144,7 @@ struct Loader<'a> {
     loaded: Loaded,
 }
 
-/// A program as the kernel wants it: the function and those that it calls, one after the other.
+/// A program in the kernel's form: the function, followed by the functions that it calls.
 #[derive(Default)]
 struct Code {
     instructions: Vec<u8>,
@@ -207,7 +207,7 @@ impl Loader<'_> {
             let section = self.elf.sections[home].name;
             let records = btf::records(ext, part, &self.types, section);
             let records = records.expect("the compiled file describes its functions").into_iter();
-            // Each begins with the place of an instruction.
+            // Each record begins with the position of an instruction.
             records.filter_map(|record| {
                 let at = btf::word(record, 0).filter(|at| range.contains(at))?;
                 Some((u32::try_from(start + at - range.start).expect("programs are small"), &record[4..]))
@@ -239,13 +239,13 @@ impl Loader<'_> {
             set_source(&mut code.instructions, at, KERNEL_FUNCTION);
             write(&mut code.instructions, at + 4, i32::try_from(function).expect("identifiers are small"));
         } else {
-            // The place of the callee in its section, in instructions.
+            // The position of the callee in its section, in instructions.
             let callee = usize::try_from(value + 1).expect("calls refer to functions") * 8 + offset;
             let callee = self.elf.function_at(home, callee).name.to_owned();
             if !code.starts.contains_key(&callee) {
                 self.append(code, &callee)?;
             }
-            // Counted from the instruction after the call; negative for a function that stands before the call.
+            // Distances count from the instruction after the call, and are negative for an earlier function.
             let place = |at: usize| i32::try_from(at / 8).expect("programs are small");
             set_source(&mut code.instructions, at, FUNCTION);
             write(&mut code.instructions, at + 4, place(code.starts[&callee]) - place(at) - 1);
@@ -253,7 +253,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// The number of a map of data, which is made at its first use.
+    /// Descriptor of a data map, which is created at its first use.
     fn data_map(&mut self, name: &str) -> Result<i32, TcpError> {
         if !self.loaded.maps.contains_key(name) {
             let made = if self.elf.sections[self.elf.symbol(name).section].name == CONFIG {
@@ -267,7 +267,7 @@ impl Loader<'_> {
         Ok(self.loaded.maps[name].as_raw_fd())
     }
 
-    /// Makes the map of settings, which nobody can change afterwards.
+    /// Creates the map of settings, which cannot be changed afterwards.
     fn make_config(&self) -> io::Result<OwnedFd> {
         let map = syscall::create_map(MapAttributes {
             kind: MAP_ARRAY,
@@ -283,7 +283,8 @@ impl Loader<'_> {
         Ok(map)
     }
 
-    /// Makes a map by its definition: pointers to arrays with as many elements as a number says, and to types.
+    /// Creates a map from its definition, in which pointers to arrays encode numbers by the array length, and
+    /// pointers encode types.
     fn make_map(&self, name: &str) -> io::Result<OwnedFd> {
         let definition = self.types.find(btf::VARIABLE, name).and_then(|one| self.types.target(one));
         let members = definition.and_then(|one| self.types.members(one)).expect("a map has a definition");
@@ -307,7 +308,7 @@ impl Loader<'_> {
         syscall::create_map(map)
     }
 
-    /// Loads the programs of a control, and the map from which the kernel takes it.
+    /// Loads the programs of a control, and the map with which the kernel registers it.
     fn control(&mut self, one: &Structure) -> Result<(), TcpError> {
         let kernel_type = |name| self.kernel.find(btf::STRUCT, name).ok_or(TcpError::NoStructOps);
         let (operations, value) = (kernel_type(OPERATIONS)?, kernel_type(rights::STRUCT_OPS)?);
@@ -374,7 +375,7 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// How programs of a section are loaded and attached.
+/// Section of programs: how its programs are loaded and attached.
 struct Place {
     kind: u32,
     attach_kind: u32,
@@ -440,7 +441,7 @@ fn length(number: usize) -> u32 {
 const CONFIG: &str = ".rodata.config";
 const OPERATIONS: &str = "tcp_congestion_ops";
 
-/// The instruction that calls a function.
+/// Opcode of the instruction that calls a function.
 const CALL: u8 = 0x85;
 /// Value of an instruction's source-register field that marks its operand as a map (`BPF_PSEUDO_MAP_FD`).
 const MAP: u8 = 1;

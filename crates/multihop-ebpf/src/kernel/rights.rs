@@ -36,7 +36,7 @@ fn check_capabilities(status: &str) -> Result<(), TcpError> {
     }
 }
 
-/// Type that the kernel describes if it takes congestion controls by struct_ops.
+/// Type that the kernel's BTF contains if the kernel supports congestion controls by struct_ops.
 pub(super) const STRUCT_OPS: &str = "bpf_struct_ops_tcp_congestion_ops";
 /// Required capabilities: for loading programs and maps, for their access to sockets, for reading connections, for
 /// finding maps, and for the mount of `load`.
@@ -62,7 +62,7 @@ mod tests {
     fn missing_capabilities_are_named() {
         let said = |status: &str| check_capabilities(status).map_err(|error| error.to_string());
         assert_eq!(said("CapEff:\t000001ffffffffff"), Ok(()));
-        // All but CAP_NET_ADMIN.
+        // All capabilities except CAP_NET_ADMIN are present.
         assert_eq!(
             said("CapEff:\t000001ffffffefff"),
             Err("not permitted: CAP_NET_ADMIN is needed; run it as root".into())

@@ -35,7 +35,7 @@ impl<'a> Ring<'a> {
         Ok(Self { map, consumer, producer, page, size })
     }
 
-    /// Waits until there is something to read, a signal arrives, or these milliseconds are over.
+    /// Waits until a record arrives, a signal arrives, or the time is over.
     pub(super) fn wait(&self, milliseconds: u8) {
         let timeout = PollTimeout::from(milliseconds);
         let _ = poll(&mut [PollFd::new(self.map, PollFlags::POLLIN)], timeout);
@@ -76,28 +76,29 @@ impl Shared {
         let (Some(size), Ok(offset)) = (size, offset) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        // SAFETY: the kernel chooses a free place.
+        // SAFETY: the kernel chooses a free address.
         let start = unsafe { mmap(None, size, access, MapFlags::MAP_SHARED, map.as_fd(), offset) }?;
         Ok(Self { start, length })
     }
 
     /// Position in the ring, in bytes since its creation.
     fn position(&self) -> &AtomicU64 {
-        // SAFETY: pages are aligned and begin with the position; the kernel changes it as a whole.
+        // SAFETY: pages are aligned and begin with the position, which the kernel changes atomically.
         unsafe { self.start.cast().as_ref() }
     }
 
     /// The first half of a record's header.
     fn header(&self, at: usize) -> &AtomicU32 {
         assert!(at.is_multiple_of(HEADER) && at + HEADER <= self.length, "records are inside the ring");
-        // SAFETY: the place is aligned and inside; the kernel changes the word as a whole.
+        // SAFETY: the address is aligned and inside the mapping, and the kernel changes the word atomically.
         unsafe { self.start.byte_add(at).cast().as_ref() }
     }
 
     /// The bytes of a complete record.
     fn bytes(&self, at: usize, length: usize) -> &[u8] {
         assert!(at + length <= self.length, "records are inside the ring");
-        // SAFETY: the bytes are inside, and the kernel does not change a complete record until it has been read.
+        // SAFETY: the bytes are inside the mapping, and the kernel does not change a complete record before
+        // it has been read.
         unsafe { std::slice::from_raw_parts(self.start.byte_add(at).cast().as_ptr(), length) }
     }
 }

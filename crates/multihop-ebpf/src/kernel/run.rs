@@ -1,4 +1,4 @@
-//! A control for one program and what it starts.
+//! A congestion control for one program and its child processes.
 
 use std::os::fd::AsFd;
 use std::process::{self, Child, Command, ExitStatus};
@@ -13,18 +13,18 @@ use super::ring::Ring;
 use super::sweep;
 use crate::{Control, Sample, Settings, TcpError};
 
-/// Congestion control for one program. The kernel unregisters it when this value is dropped or this process is
-/// killed. Its name is unique, so that several can run at the same time.
+/// Congestion control for one program. The kernel unregisters it when this value is dropped or this process
+/// is killed. Its name is unique, so that several runs can exist at the same time.
 pub struct Run {
     name: String,
     loaded: Loaded,
-    // The links end before the cgroup.
+    // The links are dropped before the cgroup.
     _links: Vec<Attachment>,
     cgroup: Scratch,
 }
 
 impl Run {
-    /// Loads a control; with `is_traced` [`wait`](Self::wait) gets its samples.
+    /// Loads a control. With `is_traced`, [`wait`](Self::wait) receives its samples.
     pub fn new(control: Control, settings: Settings, is_traced: bool) -> Result<Self, TcpError> {
         let mut programs = Programs::open()?.only(&PROGRAMS, &[control]);
         let name = format!("{control}_{:x}", number()?);
@@ -52,7 +52,7 @@ impl Run {
         child.map_err(|error| TcpError::File { what: format!("cannot run {program}"), error })
     }
 
-    /// Waits for the end of a program, and passes the samples of its connections on.
+    /// Waits for the end of a program, and passes on the samples of its connections.
     pub fn wait(&mut self, child: &mut Child, mut take: impl FnMut(&Sample)) -> Result<ExitStatus, TcpError> {
         let ring = Ring::open(self.loaded.map(SAMPLES), SAMPLES_SIZE);
         let mut ring = ring.map_err(|error| refused("cannot read samples", &error))?;
@@ -85,7 +85,7 @@ fn number() -> Result<u32, TcpError> {
 /// Sends SIGTERM to the program with this process number.
 pub fn terminate(id: u32) {
     let id = i32::try_from(id).expect("process numbers are small");
-    // It may have ended.
+    // The program may have ended.
     let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Program<'a> {
     pub(super) btf: BorrowedFd<'a>,
     /// First instruction and type of each function.
     pub(super) functions: &'a [u8],
-    /// Accesses to members whose places the kernel fills in.
+    /// Records of accesses to members whose offsets the kernel fills in.
     pub(super) accesses: &'a [u8],
 }
 
@@ -157,7 +157,7 @@ pub(super) fn load_btf(btf: &[u8]) -> Result<OwnedFd, Refusal> {
     })
 }
 
-/// Gives a program to the kernel, which checks it.
+/// Loads a program into the kernel, which checks it.
 pub(super) fn load_program(program: &Program<'_>, licence: &[u8]) -> Result<OwnedFd, Refusal> {
     with_log(|log| {
         let mut attributes = ProgramAttributes {
@@ -209,7 +209,7 @@ pub(super) fn delete(map: BorrowedFd<'_>) -> io::Result<()> {
     call(MAP_DELETE_ELEM, &mut attributes).map(drop)
 }
 
-/// Forbids changes of a map.
+/// Makes a map read-only for user space.
 pub(super) fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
     call(MAP_FREEZE, &mut ElementAttributes { map: number(map), ..Default::default() }).map(drop)
 }
@@ -245,14 +245,14 @@ pub(super) fn iterate(program: BorrowedFd<'_>, map: BorrowedFd<'_>) -> io::Resul
     descriptor(ITER_CREATE, &mut IdAttributes { id: number(link.as_fd()), ..Default::default() })
 }
 
-/// Keeps something in a file of bpffs.
+/// Pins an object to a file of bpffs.
 pub(super) fn pin(what: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     let path = CString::new(OsStr::as_bytes(path.as_os_str()))?;
     let path = path.as_bytes_with_nul();
     call(OBJ_PIN, &mut PinAttributes { path: address(path), descriptor: number(what), flags: 0 }).map(drop)
 }
 
-/// All maps of the machine that still exist when they are opened.
+/// All maps of the machine, except for those that vanish before they are opened.
 pub(super) fn maps() -> impl Iterator<Item = (MapInfo, OwnedFd)> {
     let mut last = 0;
     let ids = std::iter::from_fn(move || {
@@ -274,14 +274,14 @@ pub(super) fn maps() -> impl Iterator<Item = (MapInfo, OwnedFd)> {
     })
 }
 
-/// Why the kernel refused something, with the last line of its explanation.
+/// Error of a refused request, with the last line of the kernel's log.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) error: io::Error,
     pub(super) explanation: String,
 }
 
-/// Tries something, and once more with a log if the kernel refuses it.
+/// Makes a request, and repeats it with a log if the kernel refuses it.
 fn with_log(attempt: impl Fn(Option<&mut [u8]>) -> io::Result<OwnedFd>) -> Result<OwnedFd, Refusal> {
     attempt(None).or_else(|error| {
         let mut log = vec![0; LOG];
@@ -300,18 +300,18 @@ fn last_line(log: &[u8]) -> String {
 fn descriptor<T>(command: c_long, attributes: &mut T) -> io::Result<OwnedFd> {
     let number = call(command, attributes)?;
     let number = i32::try_from(number).map_err(io::Error::other)?;
-    // SAFETY: the commands that are used here return a new file descriptor.
+    // SAFETY: the commands in this module return a new file descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 fn call<T>(command: c_long, attributes: &mut T) -> io::Result<c_long> {
-    // SAFETY: the kernel reads and writes `size_of::<T>()` bytes at the address, and what they refer to: slices that the
-    // caller borrows until the call is over.
+    // SAFETY: the kernel accesses `size_of::<T>()` bytes at the address, and the slices to which they refer,
+    // which the caller borrows during the call.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, ptr::from_mut(attributes), size_of::<T>()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// A name of the kernel, which ends with a zero.
+/// Name in the kernel's form, with a terminating zero byte.
 pub(super) fn name(text: &str) -> [u8; NAME] {
     let mut field = [0; NAME];
     let length = text.len().min(NAME - 1);

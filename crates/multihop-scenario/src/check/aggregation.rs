@@ -5,7 +5,7 @@ use multihop_radio::params::{Flavour, MacParams, RadioParams, Timing};
 use crate::document::Fault;
 use crate::faults::Faults;
 
-/// Refuses aggregation where there is none. `path` is that of the MAC's table.
+/// Refuses aggregation if the physical layer has none. `path` is the path of the MAC's table.
 pub(super) fn check(radio: &RadioParams, mac: &MacParams, path: &str, faults: &mut Faults<'_>) {
     check_length(radio, mac, path, faults);
     let reason = if radio.phy.aggregates.is_none() {
@@ -25,7 +25,7 @@ pub(super) fn check(radio: &RadioParams, mac: &MacParams, path: &str, faults: &m
     }
 }
 
-/// Refuses more MPDUs than a block ACK of the physical layer reports.
+/// Refuses more MPDUs than a block ACK of the physical layer can report.
 fn check_length(radio: &RadioParams, mac: &MacParams, path: &str, faults: &mut Faults<'_>) {
     let (Some(given), Some(limits)) = (mac.ampdu, radio.phy.aggregates) else { return };
     if given > u32::from(limits.mpdus) {

@@ -8,7 +8,7 @@ use crate::faults::Faults;
 use crate::model::{Emulation, Gateway, Host, Port, Routing, RoutingProtocol};
 use crate::tables::EmulationTable;
 
-/// How real programs are connected; `nodes` are those of the topology.
+/// Checks how real programs are connected; `nodes` are the nodes of the topology.
 pub(super) fn emulation(
     table: &EmulationTable,
     nodes: &Nodes<'_>,
@@ -70,5 +70,6 @@ fn interface(name: &str, faults: &mut Faults<'_>) -> Option<String> {
     None
 }
 
-/// Protocols whose messages daemons on real interfaces exchange, and whose routes need no simulated packet.
+/// Protocols whose messages are exchanged with daemons on real interfaces, and whose routes need no simulated
+/// packet.
 const SIMULATED: [&str; 2] = ["olsr", "apdr"];

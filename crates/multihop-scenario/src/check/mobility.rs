@@ -21,17 +21,17 @@ use crate::tables::{
 };
 use crate::topology::{Layout, Topology};
 
-/// How the nodes of a topology move.
+/// Reads the movements of a topology's nodes.
 pub(super) struct Mover<'a> {
-    /// The topology; `None` if the movement gives the number of nodes.
+    /// The topology; `None` if the movement determines the number of nodes.
     pub(super) topology: Option<&'a Topology>,
-    /// Folder and plane against which files and positions are read.
+    /// Folder and plane to which files and positions are relative.
     pub(super) ground: Ground<'a>,
     /// Duration of the run.
     pub(super) duration: Duration,
-    /// The path of the table that describes the movement.
+    /// Path of the table that describes the movement.
     pub(super) path: String,
-    /// Nodes that move by this movement; `None` means all.
+    /// Nodes to which the movement applies; `None` means all.
     pub(super) moved: Option<Vec<NodeId>>,
 }
 
@@ -59,7 +59,8 @@ impl Mover<'_> {
         }
     }
 
-    /// The movement that an entry of `[[mobility.node]]` gives `nodes`, of which there is at least one.
+    /// The movement that an entry of `[[mobility.node]]` describes for `nodes`, of which there is at least
+    /// one.
     fn single(&self, table: &SingleMovement, nodes: &[NodeId], faults: &mut Faults<'_>) -> Option<Mobility> {
         match table {
             SingleMovement::Path(table) => self.walk(table, faults),
@@ -178,7 +179,7 @@ impl Mover<'_> {
     fn random_waypoint(&self, table: &RandomWaypointTable, faults: &mut Faults<'_>) -> Option<Mobility> {
         let area = self.area(table.area, faults)?;
         let params = self.trips(table, area, faults)?;
-        // No trip is shorter on average than a third of the diagonal.
+        // The mean trip is never shorter than a third of the diagonal.
         let diagonal = (area.width * area.width + area.height * area.height).sqrt();
         let trip = diagonal / (3.0 * params.max_speed);
         self.limit_legs(2.0 / (trip + params.pause.as_secs_f64()), faults)?;
@@ -252,7 +253,7 @@ impl Mover<'_> {
                 return None;
             }
         };
-        // In narrower areas rounding errors hide the mean length of a trip.
+        // In narrower areas rounding errors dominate the mean length of a trip.
         if width.max(height) > NARROWEST * width.min(height) {
             let message =
                 format!("found {width} x {height} m, allowed: one side up to {NARROWEST} times the other");
@@ -262,7 +263,7 @@ impl Mover<'_> {
         Some(Area { width, height })
     }
 
-    /// Refuses a number of legs that can only be a mistake: the run would take far too long.
+    /// Refuses a number of legs that is certainly a mistake, because the run would take far too long.
     fn limit_legs(&self, per_second: f64, faults: &mut Faults<'_>) -> Option<()> {
         let nodes = self.moved.as_ref().map_or(self.topology?.nodes(), Vec::len) as f64;
         let legs = nodes * per_second * self.duration.as_secs_f64();
@@ -339,7 +340,7 @@ impl Mover<'_> {
     }
 }
 
-/// Nodes with movements of their own, each once.
+/// Nodes with individual movements, each once.
 pub(super) fn single_movements<'a>(
     table: &SingleNodes,
     nodes: &Nodes<'_>,
@@ -388,7 +389,7 @@ pub(super) fn topology_of(mobility: &Mobility) -> Option<Topology> {
     Some(Topology::Fixed(Layout { names: vec![None; positions.len()], positions, pairs: Vec::new() }))
 }
 
-/// Refuses a topology and a movement that both give the positions, or neither.
+/// Refuses a topology and a movement of which both or neither determine the positions.
 pub(super) fn agree(
     topology: &TopologyTable,
     mobility: Option<&MovementTable>,

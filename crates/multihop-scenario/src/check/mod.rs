@@ -39,8 +39,8 @@ use super::topology::{Layout, Topology, layouts};
 use crate::faults::Faults;
 use crate::transport_name;
 
-/// The scenario that `table` describes; `source` is its name, whose folder files are relative to. `fewest` is the least
-/// number of flows without programs.
+/// Checks the scenario in `table`. `source` is its name, to whose folder files are relative. `fewest` is the
+/// smallest allowed number of flows if there are no programs.
 pub(super) fn scenario(
     table: &ScenarioTable,
     source: &Path,
@@ -134,13 +134,13 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// The plane, without which degrees mean nothing.
+    /// The plane; without it degrees cannot be converted, which is the error.
     fn plane(&self) -> Result<&Plane, String> {
         self.plane.ok_or_else(|| "needs the key origin: the latitude and longitude of (0, 0)".to_owned())
     }
 }
 
-/// Checks positions and movement of the nodes together, since either may determine the other.
+/// Checks positions and movement of the nodes together, because each may determine the other.
 fn nodes_and_movement(
     run: &Run,
     table: &Parts,
@@ -168,7 +168,7 @@ fn nodes_and_movement(
     Some((placed, mobility))
 }
 
-/// A file that a scenario names, and how messages show it.
+/// Path of a file named in the scenario, and its name for messages.
 pub(crate) fn in_folder(source: &Path, file: &str) -> (PathBuf, String) {
     let path = source.parent().unwrap_or(Path::new("")).join(file);
     let shown = super::document::shorten(&path.display().to_string());
@@ -208,7 +208,7 @@ impl<'a> Nodes<'a> {
         all
     }
 
-    /// The node of this number or name in a file.
+    /// The node with this number or name in a file.
     fn in_file(&self, text: &str) -> Result<NodeId, String> {
         let number = text.parse().ok().filter(|n: &u32| (*n as usize) < self.count).map(NodeId);
         number.or_else(|| self.names.get(text).copied()).ok_or_else(|| {
@@ -267,7 +267,7 @@ fn flows(
     checked.into_iter().collect()
 }
 
-/// When the application of the flow with this number begins, its start jitter included, and when it ends.
+/// Start of a flow's application, its start jitter included, and its end.
 fn times(
     flow: &FlowEnds,
     number: usize,
@@ -370,7 +370,7 @@ fn ends<'a>(
     Some((from, to))
 }
 
-/// The transport, which must suit the application: datagrams or a stream.
+/// The transport of a flow, which must suit the application: datagrams or a stream.
 fn transport_of(
     transport: Option<&Transport>,
     app: &App,

@@ -5,7 +5,7 @@ use multihop_radio::params::{Flavour, MacParams, Protection, RadioParams};
 use crate::document::Fault;
 use crate::faults::Faults;
 
-/// Refuses protection where there is none. `path` is that of the MAC's table.
+/// Refuses protection if the physical layer has none. `path` is the path of the MAC's table.
 pub(super) fn check(radio: &RadioParams, mac: &MacParams, path: &str, faults: &mut Faults<'_>) {
     let phy = radio.phy;
     let is_mixed = [true, false].map(|ofdm| phy.rate_indices().any(|rate| phy.is_ofdm(rate) == ofdm));

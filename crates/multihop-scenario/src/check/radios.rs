@@ -38,7 +38,7 @@ pub(super) fn decode_range(radios: &[RadioTable]) -> f64 {
     radios.iter().map(|radio| radio.params.decode_range()).fold(0.0, f64::max)
 }
 
-/// The radios of these nodes.
+/// Checks the radios of these nodes.
 pub(super) fn radios(
     tables: &[RadioTable],
     parts: &Parts,
@@ -115,7 +115,7 @@ pub(super) fn refuse_several(
 /// Length of a gateway's interface name to which `-` and the number of a radio are appended, bytes: Linux has names of 15.
 const LONGEST_PREFIX: usize = 13;
 
-/// The nodes that have a radio; `None` inside: all.
+/// The nodes that have a radio; the inner `None` means all nodes.
 #[expect(clippy::option_option, reason = "a fault, all nodes, or some")]
 fn places(
     radio: &RadioTable,
@@ -130,7 +130,7 @@ fn places(
     found.collect::<Option<_>>().map(Some)
 }
 
-/// Powers of the models cannot be compared.
+/// Refuses radios with different models of reception, because their powers cannot be compared.
 fn same_models(radios: &[Radio], faults: &mut Faults<'_>) -> Option<()> {
     for (n, a) in radios.iter().enumerate() {
         for (m, b) in radios.iter().enumerate().skip(n + 1) {

@@ -45,7 +45,7 @@ pub(super) fn link_rates(
     Some(rates)
 }
 
-/// The rate of this name, which needs a range.
+/// The rate with this name; under the threshold model it needs a range.
 fn rate(name: &str, radio: &RadioParams, path: &str, faults: &mut Faults<'_>) -> Option<RateIndex> {
     let Some(rate) = radio.phy.rate_named(name) else {
         let names = || radio.phy.rates.iter().map(|rate| rate.name);
@@ -69,7 +69,7 @@ fn rate(name: &str, radio: &RadioParams, path: &str, faults: &mut Faults<'_>) ->
     Some(rate)
 }
 
-/// Checks that the smallest window is not larger than the largest. `path` is that of the MAC's table.
+/// Checks that the smallest window does not exceed the largest. `path` is the path of the MAC's table.
 pub(super) fn windows(radio: &RadioParams, mac: &MacParams, path: &str, faults: &mut Faults<'_>) {
     let (least, most) = (mac.cw_min.unwrap_or(radio.phy.cw_min), mac.cw_max.unwrap_or(radio.phy.cw_max));
     if least <= most {

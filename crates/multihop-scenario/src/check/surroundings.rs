@@ -13,7 +13,7 @@ use crate::geojson::{self, Losses, MAX_CORNERS};
 use crate::measured;
 use crate::tables::ObstaclesTable;
 
-/// The radio of `nodes` nodes among obstacles. `path` is that of the radio's table.
+/// The radio of `nodes` nodes among obstacles. `path` is the path of the radio's table.
 pub(super) fn radio(
     radio: &RadioParams,
     obstacles: Option<&ObstaclesTable>,

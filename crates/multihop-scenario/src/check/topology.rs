@@ -49,7 +49,7 @@ pub(super) fn topology(
             Layout { names: vec![None; list.len()], positions, pairs: Vec::new() }
         }
         TopologyTable::File { file: name } => file(name, ground, faults)?,
-        // A movement without nodes has been refused already.
+        // A movement without nodes has already been refused.
         TopologyTable::Mobility => return None,
     };
     Some(Topology::Fixed(layout))

@@ -13,8 +13,7 @@ use crate::read::Both;
 use crate::read::settings::Keyed;
 use crate::tables::{Bytes, ParetoBytes, TrafficTable};
 
-/// Draws as many transfers as can begin before the end, round by round; `before` flows come first.
-///
+/// Draws as many transfers as can begin before the end, round by round. `before` contains the earlier flows.
 /// Endpoints and sizes depend on the seed alone, not on the progress of the transfers.
 pub(super) fn draw(
     table: &TrafficTable,

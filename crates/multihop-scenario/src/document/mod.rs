@@ -15,18 +15,18 @@ use super::problem::{Place, Position, Problem, Problems};
 /// A scenario as text.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// The form of scenario files.
+    /// Source in TOML, the format of scenario files.
     Toml {
         /// Text of the TOML document.
         text: String,
-        /// Name in messages; the files that it names are in the same folder.
+        /// Name for messages; files named in the document are in the same folder.
         name: String,
     },
-    /// JSON document of the structure that scenario files have, from programs.
+    /// Source in JSON, with the structure of scenario files, from programs.
     Json {
         /// Text of the JSON document.
         text: String,
-        /// Name in messages; the files that it names are in the same folder.
+        /// Name for messages; files named in the document are in the same folder.
         name: String,
     },
 }
@@ -36,7 +36,7 @@ pub enum Source {
 pub enum Contents {
     /// A scenario with its traffic.
     Scenario,
-    /// A network for an emulation, whose traffic comes from elsewhere.
+    /// A network for an emulation, whose traffic comes from real programs.
     Network,
     /// The configuration of a routing daemon.
     Router,
@@ -51,7 +51,7 @@ impl Source {
         Ok(if is_json { Self::Json { text, name } } else { Self::Toml { text, name } })
     }
 
-    /// Reads a scenario, which is JSON if it begins with a brace: no TOML document does. The files that it names
+    /// Reads a scenario, which is JSON if it begins with a brace, as no TOML document does. Files named in it
     /// are in the current folder.
     pub fn from_reader(reader: impl Read, name: &str) -> Result<Self, Problems> {
         let name = name.to_owned();
@@ -99,7 +99,7 @@ impl Source {
         }
     }
 
-    /// Faults with their line and column.
+    /// Converts faults into problems with line and column.
     pub(super) fn problems(
         &self,
         root: Option<&Node>,
@@ -132,7 +132,7 @@ impl Source {
     }
 }
 
-/// Value of the document, with its place for messages.
+/// Value of the document, with its position for messages.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) origin: Origin,
@@ -148,11 +148,12 @@ pub(super) enum Value {
     Bool(bool),
     Array(Vec<Node>),
     Table(Table),
-    /// Value that no key allows: a date, a null, or an integer out of range. Messages describe it.
+    /// Value that no key allows: a date, a null, or an integer out of range. Contains its description for
+    /// messages.
     Strange(&'static str),
 }
 
-/// Keys and values; `rank` is the place in the text.
+/// Keys and values of a table; `rank` is the position in the text.
 pub(super) type Table = BTreeMap<String, Entry>;
 
 /// One key of a table.
@@ -163,21 +164,21 @@ pub(super) struct Entry {
     pub(super) node: Node,
 }
 
-/// Where a value came from.
+/// Origin of a value in the document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Origin {
-    /// Byte offsets of its begin and end in the text.
+    /// Byte offsets of the value's beginning and end in the text.
     Text(usize, usize),
-    /// Place of the override in the list of overrides.
+    /// Index of the override in the list of overrides.
     Override(usize),
-    /// JSON, whose values have no positions; or a default.
+    /// No position: JSON values and defaults have none.
     Unplaced,
 }
 
 /// A problem whose line and column are not yet known.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
-    /// Place of the fault; `None` stands for the place where the document has `key`.
+    /// Origin of the fault; `None` stands for the position of `key` in the document.
     pub(super) origin: Option<Origin>,
     pub(super) key: String,
     pub(super) message: String,
@@ -195,7 +196,7 @@ impl Fault {
         Self { origin: None, key: key.into(), message: message.into(), suggestion: None }
     }
 
-    /// Adds the word among `known` that `found` resembles.
+    /// Adds a suggestion: the word among `known` that is most similar to `found`.
     pub(super) fn perhaps<'a>(mut self, found: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         self.suggestion = nearest(found, known).map(str::to_owned);
         self
@@ -231,7 +232,7 @@ impl Node {
     }
 }
 
-/// The form in which messages show the value.
+/// Writes the value as messages show it.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -247,14 +248,14 @@ impl fmt::Display for Value {
     }
 }
 
-/// The text of a file, or an error message.
+/// The text of a file, or an error message if it is longer than `longest` bytes.
 pub(super) fn read_text(path: &Path, longest: usize) -> Result<String, String> {
     read_all(File::open(path).map_err(|error| error.to_string())?, longest)
 }
 
 fn read_all(reader: impl Read, longest: usize) -> Result<String, String> {
     let mut bytes = Vec::new();
-    // The length in the metadata is not enough: devices report no length and may be endless.
+    // The length in the metadata is unreliable: devices report none and may be endless.
     reader.take(longest as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() > longest {
         return Err(format!("found more than {longest} bytes, allowed: up to {longest}"));

@@ -78,7 +78,7 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// Dots between commas: those of one key, or more.
+/// Largest number of dots between commas, an upper bound of the dots in one key.
 fn deepest_key(line: &str) -> usize {
     line.split([',', '=']).map(|part| part.matches('.').count()).max().unwrap_or(0)
 }

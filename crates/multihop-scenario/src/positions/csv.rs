@@ -5,8 +5,8 @@ use multihop_radio::mobility::Plane;
 
 use super::place::{Place, coordinate};
 
-/// Positions in the lines `x,y` or `x,y,name`. A header may order the columns otherwise, or name latitude and
-/// longitude, which need a plane. Empty lines and lines that start with # are skipped.
+/// Positions in the lines `x,y` or `x,y,name`. A header may give another order of columns, or name latitude
+/// and longitude, which need a plane. Empty lines and lines that start with # are skipped.
 pub(super) fn nodes(text: &str, plane: Option<&Plane>) -> Result<Vec<Place>, String> {
     let mut lines = text
         .trim_start_matches('\u{feff}')
@@ -68,8 +68,8 @@ impl Columns {
     }
 }
 
-/// Cells of one line. Files are read line by line, because messages have numbers of lines, and positions need no cell
-/// of several lines.
+/// Cells of one line. Files are read line by line, because messages contain line numbers, and no cell of a
+/// position has several lines.
 pub(crate) fn cells(line: &str) -> StringRecord {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)

@@ -1,4 +1,4 @@
-//! Reader of the nodes of a GraphML file and their data `x` and `y`; everything else is ignored.
+//! Reader of the nodes in a GraphML file with their data `x` and `y`; all other contents are ignored.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -14,7 +14,7 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Place>, String> {
     document.descendants().filter(|element| is(element, "node")).map(|node| place(&node, keys)).collect()
 }
 
-/// The id of the key of nodes with this name; where there is none, the name is the id.
+/// Identifier of the node key with this name; the name itself if the file declares no such key.
 fn key<'a>(document: &'a Document<'_>, axis: &'a str) -> &'a str {
     let describes = |key: &Node<'_, '_>| {
         is(key, "key")
@@ -48,7 +48,8 @@ fn is(element: &Node<'_, '_>, name: &str) -> bool {
     element.tag_name().name() == name
 }
 
-/// The line where an element begins. It takes time in proportion to the file: for errors only.
+/// Line at which an element begins. The computation takes time proportional to the file, so it is used for
+/// errors only.
 fn line(element: &Node<'_, '_>) -> usize {
     element.document().text_pos_at(element.range().start).row as usize
 }

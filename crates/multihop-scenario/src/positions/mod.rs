@@ -1,4 +1,4 @@
-//! Positions from a file: CSV, or GraphML as network tools write it.
+//! Positions from a file: CSV, or GraphML as written by network tools.
 
 pub(crate) mod csv;
 mod graphml;
@@ -12,7 +12,7 @@ use super::document::{read_text, shorten};
 use super::topology::Layout;
 use place::Place;
 
-/// Reads positions; the error says what was found and what is allowed.
+/// Reads positions; the error states the found and the allowed values.
 pub(super) fn from_file(path: &Path, plane: Option<&Plane>) -> Result<Layout, String> {
     let shown = shorten(&path.display().to_string());
     let text = read_text(path, LONGEST).map_err(|error| format!("{shown}: {error}"))?;
@@ -36,7 +36,7 @@ fn layout(nodes: Vec<Place>) -> Result<Layout, String> {
     Ok(Layout { positions, names, pairs: Vec::new() })
 }
 
-/// Most nodes of a network, hosts on wires not included.
+/// Largest number of nodes in a network, without hosts on wires.
 pub const MAX_NODES: usize = 1_000_000;
 /// Bytes of a file of positions.
 const LONGEST: usize = 64 << 20;

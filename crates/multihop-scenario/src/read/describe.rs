@@ -1,4 +1,4 @@
-//! JSON Schema of configurations that list their keys ([`Settings`]).
+//! JSON Schema of configurations whose keys [`Settings`] lists.
 
 use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visitor};
 use schemars::Schema;
@@ -11,8 +11,8 @@ pub(crate) fn names(settings: &mut dyn Settings) -> Vec<&'static str> {
     described.names()
 }
 
-/// Describes the keys of several variants of a configuration as one group. A default is shown where all
-/// variants agree on it.
+/// Describes the keys of several variants of a configuration as one group. A default is included if all
+/// variants have the same.
 pub(crate) fn schema(variants: &mut [&mut dyn Settings]) -> Schema {
     let mut all = Describer::default();
     for variant in variants {
@@ -21,7 +21,7 @@ pub(crate) fn schema(variants: &mut [&mut dyn Settings]) -> Schema {
     Schema::try_from(all.schema()).expect("a description is an object")
 }
 
-/// Describes the keys that `list` lists as one group. A default is shown if it is the same under all
+/// Describes the keys that `list` visits as one group. A default is included if it is the same under all
 /// [combinations](Combination) of the words that other keys, such as presets, can have.
 pub(crate) fn schema_of(list: impl Fn(&mut dyn Visitor)) -> Schema {
     let mut all = Describer::default();
@@ -29,8 +29,8 @@ pub(crate) fn schema_of(list: impl Fn(&mut dyn Visitor)) -> Schema {
     Schema::try_from(all.schema()).expect("a description is an object")
 }
 
-/// Describes the keys that `list` lists for each variant as one group. A default is shown if it is the same for all variants and
-/// words.
+/// Describes the keys that `list` visits for each variant as one group. A default is included if it is the
+/// same for all variants and words.
 pub(crate) fn schema_of_all<T>(variants: &[T], list: impl Fn(&T, &mut dyn Visitor)) -> Schema {
     let mut all = Describer::default();
     for variant in variants {
@@ -39,7 +39,7 @@ pub(crate) fn schema_of_all<T>(variants: &[T], list: impl Fn(&T, &mut dyn Visito
     Schema::try_from(all.schema()).expect("a description is an object")
 }
 
-/// The keys and values that hold without a table, as a document.
+/// The keys and values that apply without a table, as a document.
 pub(super) fn default_of(default: &[(&'static str, &'static str)]) -> Json {
     default.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect::<Map<_, _>>().into()
 }
@@ -50,7 +50,7 @@ pub(crate) struct Describer {
     keys: Vec<Described>,
     kinds: Option<Kinds>,
     unavailable: bool,
-    /// The words that keys are given; without it they keep their defaults.
+    /// The words that keys get during a visit; `None` leaves them at their defaults.
     words: Option<Combination>,
 }
 
@@ -58,27 +58,26 @@ struct Described {
     name: &'static str,
     schema: Json,
     required: bool,
-    /// Default of the key; `None` until a variant has the key, and `Some(None)` if there is none or variants differ.
+    /// Default of the key; `None` before a variant has the key, and `Some(None)` if there is no default or
+    /// variants differ.
     default: Option<Option<Json>>,
 }
 
-/// The key that decides which others there are, and those that go with each of its values.
+/// The key that decides which other keys exist, and the keys for each of its values.
 struct Kinds {
     name: &'static str,
     default: Option<&'static str>,
-    /// Whether other keys decide which value is the default.
+    /// Whether the default of the deciding key depends on other keys.
     has_defaults: bool,
     list: Vec<(&'static str, String, Describer)>,
 }
 
-/// Largest number of keys that have another word than their first one: a default depends on one word, such as a preset,
-/// or on two.
+/// Largest number of keys with another word than their first one in a combination. A default depends on one
+/// word, such as a preset, or on two.
 const MAX_OTHERS: usize = 2;
 
-/// A choice for each of several lists, in the order in which they turn up.
-///
-/// At most [`MAX_OTHERS`] choices are not the first of their list: all combinations of the words of `[radio]` alone
-/// would be thousands.
+/// One choice from each of several lists, in the order of their visits. At most [`MAX_OTHERS`] choices differ
+/// from the first of their list, because all combinations of the words of `[radio]` alone would be thousands.
 #[derive(Default)]
 struct Combination {
     /// Chosen alternative and number of alternatives of each list.
@@ -87,7 +86,7 @@ struct Combination {
 }
 
 impl Combination {
-    /// The choice from the next list.
+    /// The choice from the next list, which has this length.
     fn choose(&mut self, length: usize) -> usize {
         if self.made == self.choices.len() {
             self.choices.push((0, length));
@@ -96,7 +95,7 @@ impl Combination {
         self.choices[self.made - 1].0
     }
 
-    /// Begins the next combination, if there is one.
+    /// Advances to the next combination; returns whether there is one.
     fn advance(&mut self) -> bool {
         self.made = 0;
         while let Some((chosen, length)) = self.choices.pop() {
@@ -122,7 +121,7 @@ impl Describer {
         }
     }
 
-    /// Every key, those of all kinds included.
+    /// Names of all keys, including the keys of all kinds.
     pub(super) fn names(&self) -> Vec<&'static str> {
         let kinds = self.kinds.iter().flat_map(|kinds| {
             let keys = kinds.list.iter().flat_map(|(_, _, keys)| keys.names());
@@ -131,7 +130,7 @@ impl Describer {
         self.keys.iter().map(|key| key.name).chain(kinds).collect()
     }
 
-    /// A table with the first key, as TOML writes it; `usual` is its value if it has no default.
+    /// A table with its first key in TOML; `usual` is the key's value if it has no default.
     pub(super) fn example(&self, usual: Option<&Value>) -> String {
         let Some(key) = self.keys.first() else {
             let kind = self.kinds.as_ref().and_then(|kinds| Some((kinds.name, kinds.list.last()?.0)));
@@ -141,7 +140,7 @@ impl Describer {
         format!("{{ {} = {} }}", key.name, value.map_or_else(|| "...".to_owned(), |value| value.to_string()))
     }
 
-    /// The description, without forbidding other keys.
+    /// The schema of the keys, which allows other keys.
     fn schema(self) -> Json {
         let required: Vec<_> = self.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
         let is_empty = self.keys.is_empty();
@@ -158,7 +157,7 @@ impl Describer {
         }
     }
 
-    /// The description of a table that has these keys and no others.
+    /// The schema of a table that has these keys and no others.
     fn closed(list: &mut dyn FnMut(&mut dyn Visitor)) -> Json {
         let mut described = Self::default();
         list(&mut described);
@@ -204,8 +203,8 @@ impl Described {
 }
 
 impl Kinds {
-    /// One of several objects, selected by a word. If other keys decide which one there is without the word, the keys of
-    /// any object are allowed then.
+    /// Schema of several alternative objects, selected by a word. If other keys decide which alternative
+    /// applies without the word, the keys of any alternative are allowed then.
     fn schema(self) -> Json {
         let Self { name, default, has_defaults, list } = self;
         let alternative = |(word, help, keys): (&str, String, Describer)| {
@@ -282,7 +281,7 @@ impl Visitor for Describer {
     fn refuse(&mut self, _: &'static str, _: String) {}
 }
 
-/// An object with these members. `json!` would copy the values, at each level of nesting once more.
+/// A JSON object with these members. `json!` would copy the values once at each level of nesting.
 fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
 }
@@ -360,7 +359,8 @@ mod tests {
         });
         let others = |chosen: &[i32; 3]| chosen.iter().filter(|&&word| word != 0).count();
         assert_eq!(combinations.iter().map(others).max(), Some(2));
-        // All first words, one other word in one of three keys, two in two of them.
+        // The combinations are: all first words; one other word in one of three keys; two other words in two
+        // of them.
         assert_eq!(combinations.len(), 1 + 3 * 2 + 3 * 4);
     }
 }

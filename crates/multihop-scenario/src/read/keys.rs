@@ -1,4 +1,4 @@
-//! Reader of the keys of one table: each is taken once, and keys that nobody took are refused.
+//! Reader of the keys of one table: each key is taken once, and keys that were not taken are refused.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ pub(crate) struct Keys<'a> {
     kinds: Vec<Kinds>,
 }
 
-/// The key (or the family of the table) that decides which other keys there are, and the keys
-/// that each of its values allows.
+/// The key (or the family of the table) that decides which other keys exist, and the keys that each of its
+/// values allows.
 type Kinds = (Option<&'static str>, Box<dyn Fn() -> KeysByKind>);
 
 type KeysByKind = Vec<(&'static str, Vec<&'static str>)>;
 
 impl<'a> Keys<'a> {
-    /// Opens a value as a table; a fault if it is none.
+    /// Opens a value as a table; records a fault for other values.
     pub(crate) fn open(node: &'a Node, path: &'a str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Table(table) => {
@@ -34,7 +34,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The entry of a key, which counts as known from now on.
+    /// The entry of a key, which counts as known afterwards.
     pub(crate) fn find(&mut self, key: &'static str) -> Option<&'a Node> {
         self.known.insert(key);
         self.table.get(key).map(|entry| &entry.node)
@@ -58,7 +58,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Takes the key that decides which other keys there are.
+    /// Takes the key that decides which other keys exist.
     pub(crate) fn take_kind<'k, K>(
         &mut self,
         key: &'static str,
@@ -90,7 +90,7 @@ impl<'a> Keys<'a> {
         faults.push(Fault::at(self.node.origin, self.path_of(key), "is missing"));
     }
 
-    /// Whether there are keys that have not been taken.
+    /// Whether keys remain that were not taken.
     pub(crate) fn has_unknown(&self) -> bool {
         self.table.keys().any(|key| !self.known.contains(key.as_str()))
     }
@@ -119,7 +119,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Why a key is refused, with a hint.
+    /// The fault for a refused key, with a hint.
     fn refusal(&self, key: &str, origin: Origin) -> Fault {
         let path = join(self.path, &shorten(key));
         let refused = |hint: &str| Fault::at(origin, path.as_str(), format!("is not a key here{hint}"));
@@ -155,7 +155,7 @@ impl<'a> Keys<'a> {
         self.known.iter().copied().collect::<Vec<_>>().join(", ")
     }
 
-    /// The path of a key in the document.
+    /// Dotted path of a key in the document.
     pub(crate) fn path_of(&self, key: &str) -> String {
         join(self.path, key)
     }

@@ -1,8 +1,8 @@
 //! Conversion of a document's nodes into typed values: every key is read once, and every fault is kept.
 //!
-//! A table lists its keys ([`multihop_core::settings::Settings`]): radio, MAC and protocols in their
-//! crates, the others in `tables`. One visitor reads the keys (`settings.rs`), another describes them
-//! (`describe.rs`). The macro below says which tables a file has.
+//! A table lists its keys ([`multihop_core::settings::Settings`]): radio, MAC and protocols in their crates,
+//! the others in `tables`. One visitor reads the keys (`settings.rs`), another describes them
+//! (`describe.rs`). The macro below lists the tables of a file.
 //!
 //! Serde does not read the tables. A derived `Deserialize` stops at the first error, knows no bounds, and
 //! loses the position of a value inside a flattened or tagged table. Users get every problem of a file
@@ -24,7 +24,7 @@ pub(super) trait Read: JsonSchema + Sized {
     /// Takes the value, or records a fault.
     fn read(node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Self>;
 
-    /// The value of a missing key that has no default.
+    /// The value of a missing key without a default; `None` if such a key is required.
     fn absent() -> Option<Self> {
         None
     }
@@ -177,17 +177,17 @@ pub(super) fn wrong_word<'a, T>(
     None
 }
 
-/// `"a", "b"` and so on.
+/// List of words for messages, such as `"a", "b"`.
 pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The path of a key in the table at `path`.
+/// Dotted path of a key in the table at `path`.
 pub(super) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// A table made of two groups of keys.
+/// A table that consists of two groups of keys.
 pub(super) struct Both<A, B>(pub(super) A, pub(super) B);
 
 impl<A: Fields, B: Fields> Fields for Both<A, B> {

@@ -1,4 +1,4 @@
-//! Reader of configurations that list their keys ([`Settings`]), as parts of a scenario's tables.
+//! Reader of configurations whose keys [`Settings`] lists, as parts of a scenario's tables.
 
 use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visitor};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -24,20 +24,20 @@ pub(crate) fn take_listed(
     let mut reader = Reader { name, keys, faults, refused: Vec::new(), reason: None };
     list(&mut reader);
     let refused = reader.refused;
-    // Values are compared with each other only if each is allowed by itself.
+    // Values are compared with each other only if each value is allowed by itself.
     if faults.len() == before {
         faults.extend(refused);
     }
 }
 
-/// A configuration whose keys a table has.
+/// Reads a configuration whose keys are in a table.
 pub(crate) fn listed<C: Settings + Default>(keys: &mut dyn Visitor) -> C {
     let mut config = C::default();
     config.keys(keys);
     config
 }
 
-/// A configuration as a group of keys.
+/// A configuration as a group of keys in a table.
 pub(crate) struct Keyed<C>(pub(crate) C);
 
 impl<C: Settings + Default> Fields for Keyed<C> {
@@ -80,14 +80,14 @@ struct Reader<'a, 'k, 'f> {
     name: &'a str,
     keys: &'a mut Keys<'k>,
     faults: &'a mut Faults<'f>,
-    /// Values that are allowed by themselves, but not together with others.
+    /// Faults of values that are allowed by themselves, but not in combination.
     refused: Vec<Fault>,
-    /// Why the keys that follow are not available.
+    /// Reason for which the following keys are unavailable.
     reason: Option<String>,
 }
 
 impl<'k> Reader<'_, 'k, '_> {
-    /// The node of a key. Those of keys that are not available are refused.
+    /// The node of a key. Nodes of unavailable keys are refused.
     fn find(&mut self, name: &'static str) -> Option<&'k Node> {
         let node = self.keys.find(name)?;
         if let Some(reason) = &self.reason {
@@ -98,7 +98,7 @@ impl<'k> Reader<'_, 'k, '_> {
         Some(node)
     }
 
-    /// Finds a key and reports it as missing if the user must give it.
+    /// Finds a key; records it as missing if it is required.
     fn find_or_miss(&mut self, name: &'static str, required: bool) -> Option<&'k Node> {
         let node = self.find(name);
         if node.is_none() && required {
@@ -190,12 +190,12 @@ impl Visitor for Reader<'_, '_, '_> {
     }
 }
 
-/// The value of a node, if it is an allowed one.
+/// The value of a node; records a fault if it is not allowed.
 pub(crate) fn value(allowed: &Allowed, node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Value> {
     read(allowed, allowed, node, path, faults)
 }
 
-/// The value of a node, or a fault that shows `shown` as what is allowed.
+/// The value of a node; a fault describes the allowed values by `shown`.
 fn read(
     allowed: &Allowed,
     shown: &Allowed,
@@ -208,7 +208,7 @@ fn read(
         (Allowed::OrWord(inner, _), _) => read(inner, shown, node, path, faults),
         (Allowed::List(each, count), Found::Array(items)) if count.is_none_or(|n| n == items.len()) => {
             let item = |(n, item)| value(each, item, &format!("{path}.{n}"), faults);
-            // Every item is read, so that every fault is found.
+            // Every item is read so that every fault is recorded.
             let read: Vec<Option<Value>> = items.iter().enumerate().map(item).collect();
             read.into_iter().collect::<Option<_>>().map(Value::List)
         }

@@ -299,5 +299,5 @@ pub(crate) struct RandomWalkTable {
 
 /// Speeds that nodes may have, in m/s.
 const SPEED: RangeInclusive<f64> = 0.0..=10_000.0;
-/// Speeds of a node that never stands, m/s.
+/// Speeds of a node that never stops, m/s.
 const MOVING_SPEED: RangeInclusive<f64> = 1e-6..=10_000.0;

@@ -22,14 +22,14 @@ pub(crate) struct LinkTables {
     pub(crate) radios: Vec<RadioTable>,
 }
 
-/// One radio with its MAC.
+/// A radio with its MAC.
 pub(crate) struct RadioTable {
-    /// `radio`, or `radio.0` and so on.
+    /// Path of the radio's table in the document, such as `radio` or `radio.0`.
     pub(crate) path: String,
     pub(crate) params: RadioParams,
     pub(crate) channel: Option<u8>,
     pub(crate) nodes: Option<Vec<NodeRef>>,
-    /// The radio's own `mac`, or `[mac]`.
+    /// The radio's own table `mac`, or the common table `[mac]`.
     pub(crate) link: LinkLayer,
     /// Path of the table of the link layer.
     pub(crate) link_path: String,
@@ -110,7 +110,7 @@ impl Fields for LinkTables {
     }
 }
 
-/// Keys that several radios may have in common.
+/// Keys that all radios may share.
 struct Shared<'a> {
     has_link_rates: bool,
     mac: Option<&'a Node>,
@@ -154,14 +154,14 @@ impl JsonSchema for RadioTable {
         let mut radio = serde_json::Value::from(describe::schema_of(|keys| RadioKeys::default().keys(keys)));
         let mut mac = serde_json::Value::from(LinkLayer::schema());
         mac["description"] = "Medium access of this radio, instead of [mac].".into();
-        // The keys that do not depend on the model.
+        // These are the keys that do not depend on the model.
         radio["allOf"][0]["properties"]["mac"] = mac;
         radio["unevaluatedProperties"] = false.into();
         Schema::try_from(radio).expect("a description is an object")
     }
 }
 
-/// The most radios of a node.
+/// Largest number of radios per node.
 const MAX_RADIOS: usize = 8;
 
 /// The MAC, and address resolution.
@@ -177,18 +177,18 @@ pub(crate) struct LinkLayer {
 }
 
 impl LinkLayer {
-    /// The defaults beside a radio. `is_rate_given`: the scenario fixes rates of data.
+    /// The defaults of the link layer for a radio. `is_rate_given`: the scenario fixes the data rates.
     fn beside(radio: &RadioParams, is_rate_given: bool) -> Self {
         Self { mac: MacParams::beside(radio, is_rate_given), ..Self::default() }
     }
 
-    /// Describes the keys of the link layer. A default is shown if it is the same beside every radio.
+    /// Describes the keys of the link layer. A default is included if it is the same for every radio.
     fn schema() -> Schema {
         let mut beside = vec![Self::default()];
         for phy in PROFILES {
             let radio = RadioParams::with_budget(phy, Budget::Street);
             for link in [true, false].map(|is_rate_given| Self::beside(&radio, is_rate_given)) {
-                // The keys of each take long to explore.
+                // The exploration of the keys of each takes long.
                 if beside.iter().all(|known| known.mac != link.mac) {
                     beside.push(link);
                 }

@@ -13,7 +13,8 @@ use crate::faults::Faults;
 use crate::model::{Record, Series};
 use crate::read::{Fields, Keys, Read, describe, settings, whole_table};
 
-/// Time series to write. The words of `what` are the series of the simulator and what transports declare.
+/// The time series to write. The words of `what` are the series of the simulator and the quantities that
+/// transports declare.
 pub(crate) struct RecordTable(pub(crate) Record);
 
 impl RecordTable {

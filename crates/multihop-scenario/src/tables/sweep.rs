@@ -11,7 +11,7 @@ use crate::faults::Faults;
 use crate::model::{Axis, AxisValue};
 use crate::read::{Read, describe, join, settings, wrong};
 
-/// Repetitions, and the axes in the order of the text.
+/// Number of repetitions, and the axes in the order of the text.
 pub(crate) struct SweepTable {
     /// Runs of each combination.
     pub(crate) seeds: u32,
@@ -41,7 +41,8 @@ impl Read for SweepTable {
     }
 }
 
-/// The axes at `key`: an array is one, a table (from a dotted key without quotes) holds some.
+/// Reads the axes at `key`: an array is one axis, a table (from a dotted key without quotes) contains
+/// several.
 fn axes(key: &str, entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &mut Faults<'_>) {
     match &entry.node.value {
         Value::Array(items) if !items.is_empty() => {
@@ -60,7 +61,7 @@ fn axes(key: &str, entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, f
     }
 }
 
-/// The axes of several keys each, in an array of tables whose keys vary together.
+/// Reads axes of several keys, from an array of tables whose keys vary together.
 fn zipped(entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &mut Faults<'_>) {
     let tables = if let Value::Array(items) = &entry.node.value { &items[..] } else { &[] };
     if tables.is_empty() {
@@ -94,7 +95,7 @@ fn zipped(entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &m
     }
 }
 
-/// Axes with equally many points as one axis.
+/// Joins axes with equal numbers of points into one axis.
 fn together(axes: Vec<Axis>) -> Option<Axis> {
     axes.into_iter().reduce(|mut all, axis| {
         all.keys.extend(axis.keys);
@@ -159,7 +160,7 @@ impl JsonSchema for SweepTable {
     }
 }
 
-/// The key of axes of several keys.
+/// Key in a document for axes of several keys.
 const ZIP: &str = "zip";
 /// Allowed number of runs of each combination.
 const SEEDS: Allowed = Allowed::Whole(1, 1_000_000);

@@ -1,4 +1,4 @@
-//! The layouts that papers draw. Coordinates in metres, y downwards as in the figures.
+//! The layouts in figures of papers. Coordinates are in metres, with y downwards as in the figures.
 
 use core::ops::Range;
 
@@ -8,15 +8,15 @@ use multihop_radio::mobility::{self, Movement, Path};
 
 use super::Layout;
 
-/// `hops + 1` nodes in a row; the first sends to the last.
+/// A chain of `hops + 1` nodes; the first node sends to the last.
 pub(crate) fn chain(hops: u32, spacing: f64) -> Layout {
     let mut layout = Layout::default();
     layout.add_chain([0.0, 0.0], [spacing, 0.0], hops);
     layout
 }
 
-/// Layout of TCP-AP Figure 1: two chains of five nodes share the middle one (nodes 0 to 4 left to right, then 5, 6, 7,
-/// 8 top to bottom without it).
+/// Layout of TCP-AP Figure 1: two chains of five nodes share the middle node (nodes 0 to 4 from left to
+/// right, then 5 to 8 from top to bottom without the middle node).
 pub(crate) fn cross(spacing: f64) -> Layout {
     let mut layout = chain(4, spacing);
     for y in [-2.0, -1.0, 1.0, 2.0] {
@@ -26,15 +26,16 @@ pub(crate) fn cross(spacing: f64) -> Layout {
     layout
 }
 
-/// TCP-AP Figure 2: two chains of five nodes, `gap` apart.
+/// Layout of TCP-AP Figure 2: two chains of five nodes, `gap` apart.
 pub(crate) fn parallel(spacing: f64, gap: f64) -> Layout {
     let mut layout = chain(4, spacing);
     layout.add_chain([0.0, gap], [spacing, 0.0], 4);
     layout
 }
 
-/// TCP-AP 5.1.3: of the two chains, the upper one is three hops longer at each end. The first flow
-/// (nodes 0 to 4) takes the short chain, the second (nodes 5 to 15) the long one, as FTP 1 and 2 do.
+/// Layout of TCP-AP section 5.1.3: the upper one of two chains is three hops longer at each end. The first
+/// flow (nodes 0 to 4) uses the short chain, the second one (nodes 5 to 15) the long chain, like FTP 1 and 2
+/// in the paper.
 pub(crate) fn asymmetric_parallel(spacing: f64, gap: f64) -> Layout {
     let mut layout = Layout::default();
     layout.add_chain([3.0 * spacing, gap], [spacing, 0.0], 4);
@@ -64,16 +65,16 @@ pub(crate) fn grid(rows: u32, columns: u32, spacing: f64) -> Layout {
     layout
 }
 
-/// The lines between the first and the last of `count`, or all of at most two.
+/// Indices of the lines between the first and the last of `count`; of at most two lines, all.
 fn inner(count: u32) -> Range<u32> {
     if count > 2 { 1..count - 1 } else { 0..count }
 }
 
-/// TCP-AP 5.1.4, end: six flows of four hops in symmetric positions.
+/// Layout of TCP-AP section 5.1.4, end: six flows of four hops in symmetric positions.
 ///
 /// On a square lattice six flows cannot be symmetric: its symmetries map a directed line to 1, 2, 4 or 8
-/// others. On a triangular lattice they can: the six lines form a hexagram, each crosses two others
-/// at its second and fourth node, and a turn by 60 degrees maps every flow to the next. 24 nodes.
+/// others. On a triangular lattice they can: the six lines form a hexagram with 24 nodes. Each line crosses
+/// two others at its second and fourth node, and a turn by 60 degrees maps every flow to the next.
 pub(crate) fn grid_symmetric(spacing: f64) -> Layout {
     // DEVIATION layout-2: a triangular lattice.
     // Cube coordinates of the line q = 2; a turn maps (q, r) to (-r, q + r).
@@ -161,7 +162,7 @@ impl Layout {
         self.names.push(name);
     }
 
-    /// Adds `hops + 1` nodes from `start`, each `step` from the one before; the first sends to the last.
+    /// Adds `hops + 1` nodes from `start` at distances of `step`; the first node sends to the last.
     fn add_chain(&mut self, start: [f64; 2], step: [f64; 2], hops: u32) {
         let first = self.positions.len();
         for n in (0..=hops).map(f64::from) {

@@ -12,23 +12,24 @@ pub use random::NotConnected;
 pub enum Topology {
     /// Positions that are the same for every seed.
     Fixed(Layout),
-    /// Uniform in a rectangle, drawn anew for each seed.
+    /// Uniformly random positions in a rectangle, drawn again for each seed.
     Random {
         /// Number of nodes that are placed.
         nodes: u32,
         /// Width and height, m.
         area: [f64; 2],
-        /// Redraws until every node can reach every other over links of this many metres.
+        /// Range in metres: placements are redrawn until every node can reach every other over links of this
+        /// length.
         connected_at: Option<f64>,
     },
 }
 
-/// Nodes, and the pairs of sender and receiver for flows that name neither.
+/// Positions of the nodes, and pairs of sender and receiver for flows that give neither.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     /// Position of each node, m; x grows to the right, y downwards as in the figures.
     pub positions: Vec<[f64; 2]>,
-    /// The name of each node, where a paper or a file gives one; as long as `positions`.
+    /// The names of the nodes, if a paper or a file gives names; as long as `positions`.
     pub names: Vec<Option<String>>,
     /// Sender and receiver of the n-th flow that names neither.
     pub pairs: Vec<(NodeId, NodeId)>,
@@ -53,7 +54,7 @@ pub fn find_station(names: &[String], text: &str) -> Result<usize, String> {
 }
 
 impl Topology {
-    /// How many nodes there are.
+    /// Number of nodes in the topology.
     pub fn nodes(&self) -> usize {
         match self {
             Self::Fixed(layout) => layout.positions.len(),
@@ -61,7 +62,7 @@ impl Topology {
         }
     }
 
-    /// Places the nodes; the same seed gives the same places.
+    /// Places the nodes; equal seeds give equal positions.
     pub fn place(&self, seed: u64) -> Result<Layout, NotConnected> {
         match self {
             Self::Fixed(layout) => Ok(layout.clone()),

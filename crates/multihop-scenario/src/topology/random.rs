@@ -1,4 +1,4 @@
-//! Uniform placement, redrawn until connected.
+//! Uniformly random placement, redrawn until the network is connected.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use multihop_core::Rng;
 
 use super::Layout;
 
-/// No draw gave a connected network.
+/// No placement gave a connected network.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "{tries} draws of {nodes} nodes in {} x {} m gave no connected network at {range} m; \
@@ -24,7 +24,7 @@ pub struct NotConnected {
     pub range: f64,
 }
 
-/// Nodes uniform in `area`; with `connected_at`, the first draw that is connected.
+/// Places nodes uniformly in `area`; with `connected_at`, returns the first placement that is connected.
 pub(super) fn place(
     seed: u64,
     nodes: u32,
@@ -43,9 +43,9 @@ pub(super) fn place(
     Err(NotConnected { tries, nodes, area, range: connected_at.unwrap_or(f64::INFINITY) })
 }
 
-/// Whether every node reaches every other over links of at most `range` metres.
+/// Whether every node can reach every other over links of at most `range` metres.
 pub(super) fn is_connected(positions: &[[f64; 2]], range: f64) -> bool {
-    // Cells one range wide: the neighbours of a node lie in its cell or the eight around it.
+    // Cells are one range wide, so that the neighbours of a node are in its cell or the eight adjacent ones.
     let width = range.max(0.001);
     let mut unseen: BTreeMap<[i64; 2], Vec<usize>> = BTreeMap::new();
     for (node, position) in positions.iter().enumerate().skip(1) {

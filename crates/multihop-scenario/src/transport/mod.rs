@@ -1,7 +1,7 @@
 //! Short names of transports, the parameters behind them, and the combinations that are allowed.
 //!
-//! A name is a row of [`KINDS`], with suffixes from [`SUFFIXES`] after it. Each family of transports
-//! has a file: what its kinds differ in. The keys of a family are those of its configuration.
+//! A name is a row of [`KINDS`], with suffixes from [`SUFFIXES`] after it. Each family of transports has a
+//! file with the differences between its kinds. The keys of a family come from its configuration.
 
 mod parameters;
 mod tcp;
@@ -57,13 +57,14 @@ enum Suffix {
     Pacing,
 }
 
-/// The names: UDP, the congestion controls of TCP, and everything else.
+/// Short names of all transports: UDP, the congestion controls of TCP, and the other kinds.
 static KINDS: LazyLock<Vec<(&'static str, Kind)>> = LazyLock::new(|| {
     let variants = Variant::ALL.iter().map(|&(name, variant)| (name, Kind::Tcp(congestion_control(variant))));
     iter::once((transport_name::UDP, Kind::Udp)).chain(variants).chain(OTHERS.iter().cloned()).collect()
 });
 
-/// Short names of other kinds. `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
+/// Short names of other kinds. `tcp-2`, `tcp-3` and `tcp-uc` come from the TPA paper, which uses delayed
+/// ACKs.
 const OTHERS: &[(&str, Kind)] = &[
     ("tcp-2", Kind::Tcp(clamped(2))),
     ("tcp-3", Kind::Tcp(clamped(3))),
@@ -119,7 +120,7 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
     }
 }
 
-/// Adds a suffix to a name, or returns the reason why the two do not go together.
+/// Adds a suffix to a name, or returns the reason why they cannot be combined.
 fn extend(
     (name, kind): &(String, Kind),
     (word, suffix): &(&str, Suffix),
@@ -140,7 +141,7 @@ fn find_kind(name: &str, extensions: &Extensions) -> Option<Kind> {
     built_in.or_else(|| user_defined(extensions).find(|(known, _)| *known == name).map(|(_, kind)| kind))
 }
 
-/// The names that a program adds: its transports, and TCP with its congestion controls.
+/// The names that a program adds: its transports, and TCP with the program's congestion controls.
 fn user_defined(extensions: &Extensions) -> impl Iterator<Item = (&'static str, Kind)> {
     let transports = extensions.transports.iter().map(|&entry| (entry.extension.name, Kind::Custom(entry)));
     let controls = extensions.controls.iter();
@@ -153,12 +154,12 @@ pub(super) fn built_in_transports() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(name, _)| *name)
 }
 
-/// Whether this is the name of a kind of TPA.
+/// Whether `name` selects a kind of TPA.
 pub(super) fn is_tpa(name: &str, extensions: &Extensions) -> bool {
     Name::parse(name, extensions).is_ok_and(|name| matches!(name.kind, Kind::Tpa(_)))
 }
 
-/// Every name of these kinds, with the suffixes that go with it in any order.
+/// Every name of these kinds, with all allowed suffixes in any order.
 fn with_suffixes(kinds: impl Iterator<Item = (&'static str, Kind)>) -> Vec<(String, Kind)> {
     let mut all: Vec<_> = kinds.map(|(name, kind)| (name.to_owned(), kind)).collect();
     let mut shortest = 0;
@@ -169,7 +170,7 @@ fn with_suffixes(kinds: impl Iterator<Item = (&'static str, Kind)>) -> Vec<(Stri
     all
 }
 
-/// Every name of a built-in transport, with the suffixes that go with it in any order.
+/// Every name of a built-in transport, with all allowed suffixes in any order.
 fn names() -> Vec<(String, Kind)> {
     let mut all = with_suffixes(KINDS.iter().cloned());
     let for_shells = |(name, kind): &(String, Kind)| (name.replace(STAR, STAR_FOR_SHELLS), kind.clone());
@@ -186,10 +187,10 @@ fn suffixes_after(belongs: fn(&Kind) -> bool) -> String {
     words.join(", ")
 }
 
-/// Why a text is not a valid name.
+/// Reason for which a text is not a valid name.
 enum Refusal {
     Unknown,
-    /// The parts of the name exist but do not go together.
+    /// The parts of the name exist but cannot be combined.
     Senseless(&'static str),
 }
 

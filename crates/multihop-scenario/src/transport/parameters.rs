@@ -83,7 +83,7 @@ impl Parameters {
         }
     }
 
-    /// Parameters that have keys, to visit them; None for UDP.
+    /// The parameters as settings, to visit their keys; `None` for UDP.
     fn settings(&mut self) -> Option<&mut dyn Settings> {
         match self {
             Self::Udp => None,
@@ -102,7 +102,7 @@ pub(crate) fn tcp_keys() -> Vec<&'static str> {
     keys
 }
 
-/// The keys of each family, for hints about a key of another one.
+/// The keys of each family of transports, for hints about a key of another family.
 fn families(extensions: &Extensions) -> Vec<(&'static str, Vec<&'static str>)> {
     let tcp = describe::names(&mut NEWRENO.parameters());
     let tpa = describe::names(&mut TPA.parameters(tpa::Config::paper()));
@@ -141,7 +141,7 @@ pub(crate) fn control_schema(entry: Entry<NewControl>) -> (Vec<String>, Schema) 
     (names, table)
 }
 
-/// The table form of the kinds that `belongs` picks out.
+/// The table form of the kinds for which `belongs` holds.
 fn family(about: &str, belongs: fn(&Kind) -> bool) -> Schema {
     let kinds: Vec<String> =
         names().into_iter().filter(|(_, kind)| belongs(kind)).map(|(name, _)| name).collect();
@@ -161,7 +161,7 @@ fn table<'a>(about: &str, kinds: &[String], rows: impl Iterator<Item = &'a Kind>
     })
 }
 
-/// Parameters of a kind on top of each preset or profile: the values that unset keys may have.
+/// The parameters of a kind with each preset or profile, which are the possible values of unset keys.
 fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
     match kind {
         Kind::Udp | Kind::Custom(_) => Vec::new(),
@@ -179,15 +179,15 @@ fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
 const MESH: Extension =
     Extension { name: transport_name::MESH, version: "3", help: "Paced by queueing delay, with few ACKs." };
 
-/// A TCP inside of UDP: the ends may differ in their congestion control.
+/// Name of TCP inside of UDP; both ends may use different congestion controls.
 const TCP: Extension = Extension { name: "tcp", version: "1", help: "TCP in user space." };
 
-/// `mesh` with the way in which the connections of a program are opened, watched and closed.
+/// `mesh` with the parameters for opening, watching and closing connections of a program.
 fn mesh_on_real_networks(tpa: &tpa::Config) -> mesh::Config {
     mesh::Config { lifecycle: tpa.lifecycle, ..mesh::Config::net() }
 }
 
-/// Reads the transport of a real network: changes the configuration of TPA, or makes another one.
+/// Reads the transport of a real network: changes the configuration of TPA, or creates another transport.
 pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) -> Option<CustomTransport> {
     let mut keys = Keys::open(node, "", faults)?;
     let name = match keys.find("kind").cloned() {
@@ -217,7 +217,7 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
             None
         }
         Parameters::Mesh(config) => {
-            // What the connection keeps for the application is what the transport announces.
+            // The transport announces the size of the buffer that the connection has for the application.
             tpa.recv_buffer = Some(u32::from(config.recv_buffer) * u32::from(config.mss));
             tpa.lifecycle = config.lifecycle;
             Some(CustomTransport { extension: MESH, config: Arc::from(config as Box<dyn TransportConfig>) })

@@ -19,11 +19,11 @@ pub(crate) struct TcpKind {
     pub(super) elfn: Option<Restore>,
     /// Clock of adaptive pacing; `None` without pacing.
     pub(super) pacing: Option<Clock>,
-    /// The preset if the scenario names none.
+    /// The preset that applies if the scenario names none.
     pub(super) preset: fn() -> Config,
 }
 
-/// The congestion control of a kind.
+/// Congestion control that a kind of TCP uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Control {
     BuiltIn(Variant),
@@ -48,7 +48,7 @@ impl Control {
     }
 }
 
-/// The ACK rule of a kind; whose delayed ACKs it uses is another key.
+/// ACK rule of a kind of TCP; the variant of delayed ACKs is a separate key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ack {
     Every,
@@ -57,7 +57,7 @@ pub(super) enum Ack {
     Tack,
 }
 
-/// The clamp of a kind, where it has one.
+/// Window clamp of a kind of TCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Window {
     OfPreset,
@@ -69,9 +69,10 @@ pub(super) const NEWRENO: TcpKind = congestion_control(Variant::NewReno);
 
 pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
 
-/// Kind of TCP of a congestion control. ADTCP has the constants of ns-2 when its paper was written; newer controls have
-/// those of Linux 6. CUBIC, which no ns-2 of the papers had, has those of the RFCs: the window that ns-2 sets after a
-/// recovery lets out bursts, and CUBIC's windows are large enough for these to overflow the queue again.
+/// Kind of TCP of a congestion control. ADTCP has the constants of ns-2 when its paper was written; newer
+/// controls have those of Linux 6. CUBIC has the constants of the RFCs, because no ns-2 of the papers had it:
+/// the window of ns-2 after a recovery permits bursts, which with CUBIC's large windows would overflow the
+/// queue again.
 pub(super) const fn congestion_control(variant: Variant) -> TcpKind {
     let kind = controlled(Control::BuiltIn(variant), variant.signals());
     match variant {
@@ -87,7 +88,8 @@ pub(super) fn custom_control(entry: Entry<NewControl>) -> TcpKind {
     controlled(control, control.signals())
 }
 
-/// A control that needs signals which the networks of the papers did not have has the constants of Linux 6.
+/// TCP with a congestion control. If the control needs signals that the networks of the papers lacked, it has
+/// the constants of Linux 6.
 const fn controlled(control: Control, signals: Signals) -> TcpKind {
     let is_of_today = signals.rates || signals.marks;
     TcpKind {
@@ -113,7 +115,7 @@ pub(super) const fn paced(kind: TcpKind, clock: Clock) -> TcpKind {
     TcpKind { pacing: Some(clock), ..kind }
 }
 
-/// Fixed window of so many segments, with delayed ACKs.
+/// TCP with a fixed window of `segments` segments and delayed ACKs.
 pub(super) const fn clamped(segments: u16) -> TcpKind {
     TcpKind { window: Window::Fixed(segments), ..delayed(NEWRENO) }
 }
@@ -128,7 +130,7 @@ impl TcpKind {
         matches!(self.control, Control::BuiltIn(Variant::Adtcp))
     }
 
-    /// The program's name for its congestion control, if that is user-defined.
+    /// The user-defined congestion control; `None` for built-in ones.
     pub(super) fn extension(&self) -> Option<Extension> {
         match self.control {
             Control::BuiltIn(_) => None,
@@ -190,7 +192,7 @@ const fn standby(restore: Restore) -> Standby {
     Standby { end: Ending { restore, ..elfn.end }, ..elfn }
 }
 
-/// A kind and its parameters, which a preset replaces.
+/// A kind of TCP and its parameters, which a preset replaces.
 #[derive(Debug)]
 pub(super) struct TcpParameters {
     pub(super) kind: TcpKind,
@@ -213,8 +215,8 @@ impl Settings for TcpParameters {
     }
 }
 
-/// The pacing of TCP-AP, at 2 Mb/s; the driver, which knows the radio, replaces that rate. The authors' implementation,
-/// whose rules meet more of the published figures, has no synchronised clock.
+/// Pacing of TCP-AP at 2 Mb/s, which the driver replaces by the rate of the radio. Without a synchronised
+/// clock it uses the rules of the authors' implementation, which reproduce more of the published figures.
 pub(super) const fn pacing(clock: Clock) -> PacingConfig {
     let rules = match clock {
         Clock::Own => Rules::Authors,

@@ -9,20 +9,20 @@ use super::tcp::pacing;
 /// Kind of TPA that a short name selects.
 #[derive(Clone, Copy)]
 pub(crate) struct TpaKind {
-    /// `cwnd_max` and the ACK policy; those of the profile if `None`.
+    /// Values of `cwnd_max` and the ACK policy; `None` for the values of the profile.
     window: Option<(u8, AckPolicy)>,
     paced: bool,
 }
 
-/// TPA as its profile has it.
+/// TPA with the values of its profile.
 pub(super) const TPA: TpaKind = TpaKind { window: None, paced: false };
 
-/// An ACK for every other segment.
+/// TPA with an ACK for every second segment.
 pub(super) const fn plain(cwnd_max: u8) -> TpaKind {
     TpaKind { window: Some((cwnd_max, AckPolicy::EveryTwo)), ..TPA }
 }
 
-/// TPA*: an ACK for every window.
+/// TPA* with an ACK for every window.
 pub(super) const fn star(cwnd_max: u8) -> TpaKind {
     TpaKind { window: Some((cwnd_max, AckPolicy::EveryWindow)), ..TPA }
 }
@@ -49,7 +49,7 @@ impl TpaKind {
     }
 }
 
-/// A kind and its parameters, which a profile replaces.
+/// A kind of TPA and its parameters, which a profile replaces.
 pub(super) struct TpaParameters {
     kind: TpaKind,
     pub(super) config: Config,
