@@ -3,6 +3,8 @@
 //!     multihop-quic server 127.0.0.1:7000
 //!     multihop-quic client 127.0.0.1:7000 --seconds 10
 
+mod messages;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,13 +12,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
-use quinn::{ClientConfig, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig};
+use quinn::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
 #[derive(Parser)]
 enum Command {
     /// Accept one connection, count the received bytes, and report them.
-    Server { listen: SocketAddr },
+    Server {
+        listen: SocketAddr,
+        /// Receive messages, and report when each command arrived.
+        #[arg(long)]
+        messages: bool,
+    },
     /// Send for a while; print the server's counts as JSON.
     Client {
         to: SocketAddr,
@@ -26,23 +33,44 @@ enum Command {
         #[arg(long)]
         send_window: Option<u64>,
     },
+    /// Send commands of 2 kB ten times a second, beside images of 2 MB.
+    Messages {
+        to: SocketAddr,
+        #[arg(long, default_value_t = 10.0)]
+        seconds: f64,
+        /// Send no images.
+        #[arg(long)]
+        no_images: bool,
+        /// Send no commands.
+        #[arg(long)]
+        no_commands: bool,
+    },
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
     match Command::parse() {
-        Command::Server { listen } => serve(listen).await,
+        Command::Server { listen, messages: false } => serve(listen).await,
+        Command::Server { listen, messages: true } => messages::serve(listening(listen)?).await,
+        Command::Messages { to, seconds, no_images, no_commands } => {
+            let (_endpoint, connection) = connect(to, None).await?;
+            messages::send(connection, Duration::from_secs_f64(seconds), !no_commands, !no_images).await
+        }
         Command::Client { to, seconds, send_window } => {
             send(to, Duration::from_secs_f64(seconds), send_window).await
         }
     }
 }
 
-async fn serve(listen: SocketAddr) -> Result<()> {
+fn listening(listen: SocketAddr) -> Result<Endpoint> {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
     let config = ServerConfig::with_single_cert(vec![own.cert.der().clone()], key)?;
-    let endpoint = Endpoint::server(config, listen)?;
+    Ok(Endpoint::server(config, listen)?)
+}
+
+async fn serve(listen: SocketAddr) -> Result<()> {
+    let endpoint = listening(listen)?;
     let connection = endpoint.accept().await.context("the endpoint is open")?.await?;
     let (answer, data) = connection.accept_bi().await?;
     count(answer, data).await?;
@@ -66,14 +94,13 @@ async fn count(mut answer: SendStream, mut data: RecvStream) -> Result<()> {
     Ok(())
 }
 
-async fn send(to: SocketAddr, length: Duration, send_window: Option<u64>) -> Result<()> {
+async fn connect(to: SocketAddr, send_window: Option<u64>) -> Result<(Endpoint, Connection)> {
     let crypto = rustls::ClientConfig::builder()
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Anybody(rustls::crypto::ring::default_provider())))
         .with_no_client_auth();
     let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(crypto)?;
-    let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let endpoint = Endpoint::client(any.parse()?)?;
+    let endpoint = Endpoint::client(messages::any(to).parse()?)?;
     let mut config = ClientConfig::new(Arc::new(crypto));
     if let Some(bytes) = send_window {
         let mut transport = TransportConfig::default();
@@ -81,6 +108,11 @@ async fn send(to: SocketAddr, length: Duration, send_window: Option<u64>) -> Res
         config.transport_config(Arc::new(transport));
     }
     let connection = endpoint.connect_with(config, to, "localhost")?.await?;
+    Ok((endpoint, connection))
+}
+
+async fn send(to: SocketAddr, length: Duration, send_window: Option<u64>) -> Result<()> {
+    let (endpoint, connection) = connect(to, send_window).await?;
     let (mut data, mut answer) = connection.open_bi().await?;
     let end = Instant::now() + length;
     let chunk = vec![0; 64 * 1024];
