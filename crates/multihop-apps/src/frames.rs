@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-/// When a peer was last heard.
+/// Record of when the peer was last heard.
 #[derive(Debug)]
 pub(crate) struct Heartbeat(Mutex<PeerActivity>);
 
 #[derive(Debug)]
 struct PeerActivity {
-    /// Time at which bytes arrived last, or at which this end began to wait for them.
+    /// Time at which bytes last arrived, or at which this end began to wait for them.
     last: Instant,
     waiting: bool,
 }
@@ -23,7 +23,7 @@ impl Heartbeat {
         Self(Mutex::new(PeerActivity { last: Instant::now(), waiting: false }))
     }
 
-    /// Time for which this end has been waiting for the peer; zero while this end itself is busy.
+    /// Time for which this end has been waiting for the peer; zero while this end is busy.
     pub(crate) fn silence(&self) -> Duration {
         let heard = self.lock();
         if heard.waiting { heard.last.elapsed() } else { Duration::ZERO }
@@ -54,19 +54,19 @@ pub(crate) struct FrameReader<R> {
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
-    /// Fails when nothing has moved for `patience`.
+    /// Creates a reader that fails if no bytes arrive for `patience`.
     pub(crate) fn new(inner: R, patience: Duration) -> Self {
         let inner = BufReader::with_capacity(BODY_MAX, inner);
         Self { inner, patience, pulse: Arc::new(Heartbeat::new()), head: [0; HEAD], body: Vec::new(), got: 0 }
     }
 
-    /// When the peer was last heard.
+    /// Record of when the peer was last heard.
     pub(crate) fn pulse(&self) -> &Arc<Heartbeat> {
         &self.pulse
     }
 
-    /// Reads the next message and returns its kind, see [`body`](Self::body); `None` if the stream ends before it. A call
-    /// that is dropped loses nothing: the next one goes on with the same message.
+    /// Reads the next message and returns its kind, see [`body`](Self::body); `None` if the stream ends
+    /// before the message. Dropping a call loses no data: the next call continues with the same message.
     pub(crate) async fn next(&mut self) -> io::Result<Option<u8>> {
         while self.got < HEAD {
             match read(&mut self.inner, &self.pulse, self.patience, &mut self.head[self.got..]).await? {
@@ -106,7 +106,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.inner.get_ref()
     }
 
-    /// The stream, to write to.
+    /// Mutable access to the stream, for writing.
     pub(crate) fn get_mut(&mut self) -> &mut R {
         self.inner.get_mut()
     }
@@ -116,7 +116,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.patience = patience;
     }
 
-    /// The stream; buffered input is dropped.
+    /// Returns the stream; buffered input is dropped.
     pub(crate) fn into_inner(self) -> R {
         self.inner.into_inner()
     }
@@ -143,7 +143,7 @@ async fn read<R: AsyncRead + Unpin>(
 ) -> io::Result<usize> {
     pulse.set(true);
     let read = timeout(patience, inner.read(buffer)).await;
-    // A peer that is gone stays silent.
+    // A peer that is gone remains silent.
     if let Ok(Ok(_)) = read {
         pulse.set(false);
     }
@@ -154,7 +154,8 @@ async fn read<R: AsyncRead + Unpin>(
 pub(crate) struct FrameWriter<W> {
     inner: W,
     patience: Duration,
-    /// Activity of the peer: `patience` restarts whenever the peer sends something, since such a peer is only slow.
+    /// Activity of the peer. `patience` restarts whenever the peer sends a message, because such a peer is
+    /// only slow.
     pulse: Option<Arc<Heartbeat>>,
     /// Messages that are not yet sent.
     messages: Vec<u8>,
@@ -165,15 +166,15 @@ pub(crate) struct FrameWriter<W> {
 }
 
 impl<W: AsyncWrite + Unpin> FrameWriter<W> {
-    /// Fails when nothing has moved for `patience`.
+    /// Creates a writer that fails if no bytes leave for `patience`.
     pub(crate) fn new(inner: W, patience: Duration) -> Self {
         let messages = Vec::with_capacity(2 * (HEAD + BODY_MAX));
         let last = Instant::now();
         Self { inner, patience, pulse: None, messages, last, keepalive: KEEPALIVE }
     }
 
-    /// Creates a writer for the other direction of a reader's stream: each message that is read renews the writer's
-    /// patience.
+    /// Creates a writer for the other direction of a reader's stream. Each message that the reader receives
+    /// restarts the writer's patience.
     pub(crate) fn beside<R: AsyncRead + Unpin>(reader: &FrameReader<R>, inner: W) -> Self {
         Self { pulse: Some(Arc::clone(&reader.pulse)), ..Self::new(inner, reader.patience) }
     }
@@ -189,7 +190,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         self.write().await
     }
 
-    /// Queues a message for sending. A short one waits for later ones, until [`flush`](Self::flush).
+    /// Queues a message for sending. A short message waits for later ones, until [`flush`](Self::flush).
     pub(crate) async fn send_later(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
         self.push(kind, body);
         if self.messages.len() < BODY_MAX { Ok(()) } else { self.write().await }
@@ -222,12 +223,12 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         patiently(self.patience, self.pulse.as_deref(), self.inner.flush()).await
     }
 
-    /// Closes our side; returns once the peer has everything.
+    /// Closes the sending side; returns once the peer has received all data.
     pub(crate) async fn finish(&mut self) -> io::Result<()> {
         patiently(self.patience, self.pulse.as_deref(), self.inner.shutdown()).await
     }
 
-    /// Waits for `work`; meanwhile keepalive messages of this kind and with this body go to the peer.
+    /// Waits for `work`. Meanwhile keepalive messages of this kind and with this body are sent to the peer.
     pub(crate) async fn meanwhile<T>(
         &mut self,
         kind: u8,
@@ -248,7 +249,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
     }
 }
 
-/// Awaits `work`; fails if for `patience` neither the work completes nor a message of the peer arrives.
+/// Awaits `work`; fails if neither the work completes nor a message of the peer arrives within `patience`.
 async fn patiently<T>(
     patience: Duration,
     pulse: Option<&Heartbeat>,
@@ -278,8 +279,8 @@ fn cut_off() -> io::Error {
 /// Maximum length of a message's body, bytes.
 pub(crate) const BODY_MAX: usize = 32 * 1024;
 const HEAD: usize = 5;
-/// Longest time between two messages of an end that is busy. A peer that has received nothing for twice this time
-/// treats the end as gone.
+/// Longest time between two messages of a busy end. After twice this time without a message, a peer treats
+/// the end as gone.
 const KEEPALIVE: Duration = Duration::from_secs(1);
 /// Shortest interval of the keepalives that a peer can request.
 const KEEPALIVE_MIN: Duration = Duration::from_millis(20);

@@ -40,7 +40,8 @@ pub fn socks(bytes: &[u8]) {
     block_on(tunnel::check_socks(bytes));
 }
 
-/// A sender that sends these bytes to a receiver with a folder: nothing outside of the folder changes.
+/// Runs a receiver with a folder against a sender that sends these bytes; nothing outside of the folder may
+/// change.
 pub fn folder(bytes: &[u8]) {
     let place = scratch("folder");
     let inbox = place.join("inbox");

@@ -5,14 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 
-/// Addresses at which other hosts may reach a socket that listens at `local`: its own, or those of all interfaces. A
-/// host without a network has the loopback.
+/// Addresses at which other hosts may reach a socket that listens at `local`: its own address, or the
+/// addresses of all interfaces. A host without a network returns the loopback address.
 pub fn reachable_at(local: SocketAddr) -> Vec<IpAddr> {
     if !local.ip().is_unspecified() {
         return vec![local.ip()];
     }
     let mut found = of_interfaces();
-    // A socket at :: serves IPv4 as well.
+    // A socket at :: also accepts IPv4.
     found.retain(|address| local.is_ipv6() || address.is_ipv4());
     found.sort_by_key(|address| !address.is_ipv4());
     found.dedup();
@@ -50,8 +50,8 @@ fn of_interfaces() -> Vec<IpAddr> {
     addresses.filter(is_reachable).collect()
 }
 
-/// Whether other hosts can use an address. A link-local address of IPv6 would need the name of the other host's
-/// interface.
+/// Whether other hosts can use an address. An IPv6 link-local address cannot be used, because it needs the
+/// name of the other host's interface.
 fn is_reachable(address: &IpAddr) -> bool {
     !address.is_loopback() && !matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }

@@ -1,8 +1,8 @@
-//! Text from peers, for people: in messages and logs.
+//! Escaping of text from peers for messages and logs.
 
 use std::fmt::Write;
 
-/// The text with everything escaped that does not show as itself.
+/// The text with all unprintable characters escaped.
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for ch in text.chars() {
@@ -15,10 +15,11 @@ pub fn printable(text: &str) -> String {
     out
 }
 
-/// Whether a character controls a terminal or the order of others, ends a line, or is invisible: controls (C0, C1,
-/// DEL), format characters, separators other than a blank, and what Unicode does not assign.
+/// Whether a character is escaped: it controls a terminal or the order of other characters, ends a line, or
+/// is invisible. These are controls (C0, C1, DEL), format characters, separators other than a blank, and
+/// characters that Unicode does not assign.
 pub fn is_unprintable(ch: char) -> bool {
-    // The standard library has the table. Unlike `char`, `str` leaves combining characters as they are.
+    // The standard library contains the table. Unlike `char`, `str` leaves combining characters unchanged.
     let mut bytes = [b'a', 0, 0, 0, 0];
     let len = 1 + ch.encode_utf8(&mut bytes[1..]).len();
     let text = str::from_utf8(&bytes[..len]).expect("a letter and a character");

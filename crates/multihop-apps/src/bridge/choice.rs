@@ -1,11 +1,12 @@
-//! Security options as other languages pass them.
+//! Security options in the form in which other languages pass them.
 
 use std::io;
 use std::path::PathBuf;
 
 use multihop_net::{AuthorizedKeys, Config, Identity, KnownPeers, Peers, SecretFile, Security, SharedKey};
 
-/// Security options in the form that other languages pass. Exactly one of the first three must be set.
+/// Security options in the form in which other languages pass them. Exactly one of the first three must be
+/// set.
 #[derive(Clone, Debug, Default)]
 pub struct SecurityChoice {
     /// Whether the plain protocol is chosen: no encryption and no proof of identity.
@@ -14,22 +15,22 @@ pub struct SecurityChoice {
     pub token: Option<String>,
     /// Path of the file with this end's key.
     pub identity: Option<PathBuf>,
-    /// Public key that the peer must have, as text, or `any`; only with a key of this end.
+    /// Public key that the peer must have, as text, or `any`; only with an identity.
     pub peer: Option<String>,
     /// File of known peers, for connecting with a key.
     pub known_peers: Option<PathBuf>,
     /// File of authorised keys, for listening with a key.
     pub authorized_keys: Option<PathBuf>,
-    /// Whether a listener that is not in the file of known peers is refused.
+    /// Whether a listener that is missing in the file of known peers is refused.
     pub strict: bool,
-    /// File of a secret that both ends have in addition to their keys.
+    /// File with a secret that both ends have in addition to their keys.
     pub shared_key: Option<PathBuf>,
     /// Whether a listener with a token or a key answers only peers that prove their identity.
     pub silent: bool,
 }
 
 impl SecurityChoice {
-    /// A configuration with these options and the defaults of others; reads the files.
+    /// Creates a configuration with these options, and with defaults for all others; reads the files.
     pub fn config(&self) -> io::Result<Config> {
         let mut config = Config::new(self.security()?);
         if self.strict && self.known_peers.is_none() {

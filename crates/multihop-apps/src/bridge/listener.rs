@@ -25,7 +25,7 @@ pub struct BridgeListener {
 }
 
 impl BridgeListener {
-    /// Listens on an address; for threads outside of tokio.
+    /// Listens on an address; callable from threads outside of tokio.
     pub fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
         let runtime = runtime()?;
         let (ready, says) = UnixStream::pair()?;
@@ -44,7 +44,7 @@ impl BridgeListener {
         self.local
     }
 
-    /// The next connection, if one waits; `WouldBlock` if not.
+    /// The next waiting connection; `WouldBlock` if none waits.
     pub fn try_accept(&self) -> io::Result<(Bridge, OwnedFd)> {
         let closed = || io::Error::new(io::ErrorKind::InvalidInput, "the listener is closed");
         if self.receive(MsgFlags::MSG_DONTWAIT)? == 0 {
@@ -54,7 +54,8 @@ impl BridgeListener {
         waiting.try_recv().map_err(|_| closed())
     }
 
-    /// Waits for the next connection. A signal interrupts it, unless its handler was installed with `SA_RESTART`.
+    /// Waits for the next connection. A signal interrupts the wait, unless its handler was installed with
+    /// `SA_RESTART`.
     pub fn accept(&self) -> io::Result<(Bridge, OwnedFd)> {
         loop {
             match self.try_accept() {
@@ -70,7 +71,7 @@ impl BridgeListener {
         let _ = self.ready.shutdown(std::net::Shutdown::Both);
     }
 
-    /// Waits by `recv`, which `SA_RESTART` restarts, and `poll` does not (signal(7)).
+    /// Waits in `recv`, which restarts under `SA_RESTART`, unlike `poll` (signal(7)).
     fn wait(&self) -> io::Result<()> {
         self.receive(MsgFlags::MSG_PEEK).map(drop)
     }
@@ -93,7 +94,7 @@ impl Drop for BridgeListener {
     }
 }
 
-/// Puts connections into the queue; accepts none while it is full.
+/// Puts accepted connections into the queue; accepts none while the queue is full.
 async fn accept(
     listener: Listener,
     queue: mpsc::Sender<(Bridge, OwnedFd)>,

@@ -28,21 +28,22 @@ use tokio::sync::{Notify, watch};
 
 /// Bytes of the buffer of each loop.
 const CHUNK: usize = 16 * 1024;
-/// How often to check whether a program has closed a descriptor whose sending side it had shut down.
+/// Interval of checks whether a program has closed a descriptor whose sending side it had shut down.
 const HANG_UP_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The library's side of a stream whose descriptor a program has.
+/// The library's side of a stream whose descriptor belongs to a program.
 #[derive(Clone, Debug)]
 pub struct Bridge {
     stream: Arc<Mutex<Stream>>,
     end: watch::Receiver<Option<Ending>>,
 }
 
-/// How a connection ended. An error is stored as its kind and text, which can be cloned for several callers.
+/// Result of a connection. An error is stored as its kind and text, so that it can be cloned for several
+/// callers.
 type Ending = Result<(), (io::ErrorKind, String)>;
 
 impl Bridge {
-    /// Turns a stream into a descriptor, blocking at first. Must run inside tokio.
+    /// Converts a stream into a descriptor, initially blocking. Must run inside tokio.
     pub fn new(stream: Stream) -> io::Result<(Self, OwnedFd)> {
         let (program, ours) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -63,7 +64,7 @@ impl Bridge {
         lock(&self.stream)
     }
 
-    /// The error of the connection, if any: the descriptor cannot report it.
+    /// The error of the connection, if there is one. The descriptor itself cannot report it.
     pub fn error(&self) -> Option<io::Error> {
         self.end.borrow().clone()?.err().map(|(kind, text)| io::Error::new(kind, text))
     }
@@ -76,7 +77,7 @@ impl Bridge {
     }
 }
 
-/// The runtime of a process without tokio: one thread, until the process ends.
+/// The tokio runtime of a process that has none: one thread, until the process ends.
 pub fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
@@ -91,14 +92,14 @@ pub fn runtime() -> io::Result<&'static Runtime> {
     Ok(RUNTIME.get_or_init(|| made))
 }
 
-/// Blocks signals in this thread: a signal for the process must interrupt the program's calls, so its handler must run
-/// in one of its threads.
+/// Blocks signals in this thread. A signal for the process must interrupt calls of the program, so its
+/// handler must run in a thread of the program.
 fn leave_signals_to_the_program() {
     let mut blocked = SigSet::all();
     for fault in [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGILL, Signal::SIGABRT] {
         blocked.remove(fault);
     }
-    // If it fails, signals may arrive here as well.
+    // After a failure, signals may arrive in this thread as well.
     let _ = blocked.thread_block();
 }
 
@@ -119,7 +120,7 @@ async fn run(
     said.send_replace(Some(result.map_err(|error| (error.kind(), error.to_string()))));
 }
 
-/// Copies in both directions until both end, or the program is gone and the peer has everything.
+/// Copies in both directions until both end, or until the program is gone and the peer has all data.
 async fn carry(stream: &Mutex<Stream>, program: &mut tokio::net::UnixStream) -> io::Result<()> {
     let descriptor = program.as_fd().try_clone_to_owned()?;
     let (from_program, to_program) = program.split();

@@ -1,6 +1,6 @@
-//! CPace (draft-irtf-cfrg-cpace), suite CPACE-RISTR255-SHA512, initiator-responder setting: from a secret that both
-//! ends have to a key that they share only if it is the same secret. Whoever does not know the secret can test one
-//! guess with each run, and nothing afterwards.
+//! CPace (draft-irtf-cfrg-cpace), suite CPACE-RISTR255-SHA512, initiator-responder setting. Each end derives
+//! a key from its secret; the keys are equal only if the secrets are. An attacker without the secret can test
+//! one guess per run, and none afterwards.
 
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
@@ -16,7 +16,7 @@ pub(super) struct Common<'a> {
     pub(super) secret: &'a [u8],
     /// Identifier of the channel (CI).
     pub(super) channel: &'a [u8],
-    /// Identifier of the session (sid), which no other run has.
+    /// Identifier of the session (sid), different for each run.
     pub(super) session: &'a [u8],
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Role {
 
 /// Message of one end to the other: an encoded group element.
 pub(super) type Share = [u8; 32];
-/// The proof that an end has the key.
+/// Proof that an end has the key.
 pub(super) type Tag = [u8; 64];
 
 /// One end of a run of CPace.
@@ -47,7 +47,7 @@ pub(super) struct Tags {
 }
 
 impl<'a> Run<'a> {
-    /// A run with these random bytes.
+    /// Starts a run with these random bytes.
     pub(super) fn new(common: Common<'a>, role: Role, random: &[u8; 64]) -> Self {
         Self::with_scalar(common, role, Scalar::from_bytes_mod_order_wide(random))
     }
@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
         &self.share
     }
 
-    /// Ends the run with the other end's share; `None` if that is not a valid one.
+    /// Completes the run with the other end's share; `None` if the share is invalid.
     pub(super) fn finish(self, theirs: &Share) -> Option<Tags> {
         let point = multiply(&self.scalar, theirs)?;
         let ours = lv_cat(&[&self.share, self.role.data()]);
@@ -99,7 +99,7 @@ impl Tags {
 }
 
 impl Role {
-    /// The associated data (ADa, ADb), by which the proofs of the two ends differ.
+    /// The associated data (ADa, ADb), which makes the proofs of the two ends differ.
     fn data(self) -> &'static [u8] {
         match self {
             Self::Caller => b"ADa",
@@ -131,13 +131,14 @@ fn generator_string(common: &Common<'_>) -> Vec<u8> {
     lv_cat(&[NAME, secret, &zeros, channel, session])
 }
 
-/// The product with an encoded group element; `None` if that is not valid, or the product is neutral.
+/// Product of a scalar and an encoded group element; `None` if the element is invalid or the product is
+/// neutral.
 fn multiply(scalar: &Scalar, share: &Share) -> Option<Zeroizing<[u8; 32]>> {
     let product = scalar * CompressedRistretto(*share).decompress()?;
     (!product.is_identity()).then(|| Zeroizing::new(product.compress().to_bytes()))
 }
 
-/// The intermediate session key (ISK).
+/// Derives the intermediate session key (ISK).
 fn session_key(session: &[u8], point: &[u8; 32], transcript: &[u8]) -> Zeroizing<[u8; 64]> {
     let input = Zeroizing::new(lv_cat(&[KEY_NAME, session, point]));
     Zeroizing::new(Sha512::new().chain_update(input).chain_update(transcript).finalize().into())
@@ -224,7 +225,8 @@ mod tests {
     #[test]
     fn invalid_and_neutral_shares_are_refused() {
         draft(|common| {
-            // Not the encoding of an element (the first 32 bytes of the field's modulus), and the neutral element.
+            // The first share is no encoding of an element (the first 32 bytes of the field's modulus), the
+            // second one is the neutral element.
             let beyond = hex("edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f");
             for share in [beyond, [0; 32]] {
                 let run = Run::with_scalar(common, Role::Caller, scalar(YA));
@@ -252,7 +254,7 @@ mod tests {
             Common { secret: b"x", ..same },
             Common { channel: b"x", ..same },
             Common { session: b"x", ..same },
-            // The same bytes, divided differently.
+            // The same bytes are divided differently between secret and channel.
             Common { secret: b"ab", channel: b"", ..same },
         ] {
             assert_eq!(agree(same, other), [false; 2]);

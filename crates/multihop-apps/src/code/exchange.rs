@@ -1,5 +1,5 @@
-//! Mutual proof that both ends of an encrypted connection have the same code. The proof includes the hash of the
-//! connection's handshake, which prevents an attack in the middle.
+//! Mutual proof that both ends of an encrypted connection have the same code. The proof includes the
+//! handshake hash of the connection, which prevents a man-in-the-middle attack.
 
 use std::io;
 
@@ -10,10 +10,10 @@ use super::cpace::{Common, Role, Run, Share, Tag};
 use super::guesses::Guesses;
 use super::words::Code;
 
-/// The hash of a connection's handshake.
+/// Hash of a connection's handshake, to which the proofs are bound.
 pub(super) type Binding = [u8; 32];
 
-/// Why an end did not accept the other.
+/// Reason for which an end did not accept the other end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("the other end has another code")]
@@ -34,7 +34,8 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// The caller's part. Its proof comes first: a listener learns from it whether one guess is right.
+/// The caller's part of the exchange. Its proof comes first: a listener learns from it only whether one guess
+/// is right.
 pub(super) async fn call<S>(stream: &mut S, code: &Code, binding: &Binding) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -52,7 +53,7 @@ where
     status(stream).await?;
     let mut tag: Tag = [0; 64];
     stream.read_exact(&mut tag).await?;
-    // A listener without the code cannot know whether to say that ours is wrong.
+    // A listener without the code cannot decide whether to report a wrong code.
     if tags.verify(&tag) { Ok(()) } else { Err(Refusal::WrongCode.into()) }
 }
 
@@ -105,7 +106,7 @@ pub(super) fn refusal(error: &io::Error) -> Option<Refusal> {
     error.get_ref().and_then(|inner| inner.downcast_ref()).copied()
 }
 
-/// Reads whether the other end continues.
+/// Reads the other end's status: whether it continues.
 async fn status(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
     match stream.read_u8().await? {
         WELL => Ok(()),
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn an_end_of_another_connection_is_refused() {
-        // Somebody in between has a connection with each end, and forwards everything.
+        // An attacker in between has a connection with each end, and forwards all messages.
         let refused = meet(["zoo", "zoo"], [HERE, ELSEWHERE], &Guesses::default());
         assert_eq!(refused, [Some(Refusal::WrongCode); 2]);
     }
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_listener_without_the_code_is_detected() {
-        // It accepts every proof, and sends one of its own.
+        // The listener accepts every proof, and sends an invented proof.
         Builder::new_current_thread().build().unwrap().block_on(async {
             let (mut near, mut far) = duplex(1000);
             let impostor = async {

@@ -1,4 +1,4 @@
-//! How often a code may be guessed wrong.
+//! Limit on wrong guesses of a code.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -16,7 +16,7 @@ impl Default for Guesses {
 }
 
 impl Guesses {
-    /// Takes a guess before it is verified, so that callers at the same time cannot have more.
+    /// Uses up a guess before it is verified, so that simultaneous callers cannot have more guesses.
     pub(super) fn take(&self) -> Option<Guess<'_>> {
         let less = |left: u8| left.checked_sub(1);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok().map(|_| Guess(self))
@@ -39,5 +39,5 @@ impl Guess<'_> {
     }
 }
 
-/// Number of guesses that peers have for one code.
+/// Number of guesses allowed for one code.
 const GUESSES: u8 = 3;

@@ -1,8 +1,8 @@
 //! Transfers by a short code that one person reads to another.
 //!
-//! The end with the files is an [`Offer`] and shows its [`Code`]; the other end [`redeem`]s it. They first connect
-//! without authentication: encrypted, but to anybody. Then each proves to the other that it has the code, by CPace,
-//! bound to this connection. `docs/wire.md` has the bytes.
+//! The end with the files is an [`Offer`] and shows its [`Code`]; the other end [`redeem`]s it. They first
+//! connect with encryption but without authentication. Then each proves to the other that it has the code, by
+//! CPace, bound to this connection. `docs/wire.md` has the bytes.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,7 +25,8 @@ mod words;
 pub use offer::{Ended, Offer};
 pub use words::{Code, CodeError};
 
-/// Connects to the end that offers a code, at one of these addresses or, without any, in the local network.
+/// Connects to the end that offers a code, at one of these addresses or, without addresses, in the local
+/// network.
 pub async fn redeem(code: &Code, at: Option<&Address>, config: Config) -> io::Result<Stream> {
     let places = match at {
         Some(address) => {
@@ -41,7 +42,7 @@ pub async fn redeem(code: &Code, at: Option<&Address>, config: Config) -> io::Re
     );
     let mut refused = Vec::new();
     for Place { addr, offer } in places {
-        // Another address of the same sender would lose another guess.
+        // Another address of the same sender would waste another guess.
         if refused.contains(&offer) {
             continue;
         }
@@ -76,7 +77,7 @@ fn public(config: Config) -> Config {
     }
 }
 
-/// Checks the messages of both ends with a peer that sends these bytes, and the questions and answers of a search.
+/// Runs both ends of an exchange, and a search, against a peer that sends these bytes.
 #[cfg(fuzzing)]
 pub(crate) async fn check(bytes: &[u8]) {
     use tokio::io::{join, sink};

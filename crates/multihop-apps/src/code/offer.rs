@@ -1,4 +1,4 @@
-//! The listening end of a code.
+//! Listening end of a transfer by code.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,9 +16,8 @@ use super::seek::Beacon;
 use super::words::Code;
 use super::{LIMIT, public};
 
-/// Waits for callers that have the code.
-///
-/// The code is valid until this value is dropped, until three wrong guesses, or until its lifetime is over.
+/// Listener for callers that have the code. The code is valid until this value is dropped, until three wrong
+/// guesses, or until its lifetime ends.
 #[derive(Debug)]
 pub struct Offer {
     listener: Listener,
@@ -29,10 +28,10 @@ pub struct Offer {
     beacon: io::Result<Beacon>,
 }
 
-/// Why a code is no longer valid.
+/// Reason for which a code is no longer valid.
 #[derive(Debug, thiserror::Error)]
 pub enum Ended {
-    /// A peer guessed the code wrong too often.
+    /// Peers used up the allowed wrong guesses.
     #[error(
         "the code was guessed wrong three times and is no longer valid: run the command again for a new one"
     )]
@@ -46,7 +45,8 @@ pub enum Ended {
 }
 
 impl Offer {
-    /// A new code for callers at this address, for this long. The security of the configuration is not used.
+    /// Opens an offer with a new code for callers at this address. The code is valid for `lifetime`. The
+    /// security mode of the configuration is not used.
     pub async fn open(addr: SocketAddr, config: Config, lifetime: Duration) -> io::Result<Self> {
         let code = Code::generate()?;
         let listener = Listener::bind(addr, public(config)).await?;
@@ -77,7 +77,7 @@ impl Offer {
         self.beacon.as_ref().err()
     }
 
-    /// The next caller that has proved to know the code.
+    /// The next caller that has proved possession of the code.
     pub async fn next(&mut self) -> Result<Stream, Ended> {
         loop {
             if self.guesses.are_used_up() {
@@ -99,7 +99,7 @@ impl Offer {
         }
     }
 
-    /// Begins to check a caller while other callers are being checked.
+    /// Starts the check of a caller, parallel to checks of other callers.
     fn meet(&mut self, mut stream: Stream) {
         let (code, guesses) = (Arc::clone(&self.code), Arc::clone(&self.guesses));
         self.callers.spawn(async move {
@@ -122,8 +122,9 @@ impl Offer {
         }
     }
 
-    /// Gives each caller with the code to `transfer`, until one transfer succeeds. Another caller with the code takes
-    /// over: its user has tried again. After a failure, `retry` decides whether to wait for one.
+    /// Passes each caller with the code to `transfer`, until one transfer succeeds. A new caller with the
+    /// code replaces the current one, because its user has tried again. After a failure, `retry` decides
+    /// whether to wait for one.
     pub async fn serve<T, E: From<Ended>>(
         mut self,
         mut transfer: impl AsyncFnMut(Stream) -> Result<T, E>,
@@ -137,7 +138,7 @@ impl Offer {
                     done = &mut transfer => Err(done),
                     next = self.next() => match next {
                         Ok(next) => Ok(next),
-                        // The transfer that has begun goes on.
+                        // The running transfer continues.
                         Err(_) => return transfer.await,
                     },
                 }

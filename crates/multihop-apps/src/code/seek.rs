@@ -1,5 +1,6 @@
-//! Discovery of the sender of a code in the local network: the receiver broadcasts a question with the public word of
-//! the code. An answer is only an address to try. The exchange of proofs shows whether its sender has the code.
+//! Discovery of the sender of a code in the local network: the receiver broadcasts a question with the public
+//! word of the code. An answer is only an address to try; the exchange of proofs shows whether the host at
+//! this address has the code.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,7 +21,7 @@ struct Question {
     number: Number,
 }
 
-/// Answer of a sender to a search: where it listens.
+/// Answer of a sender to a search: the address at which it listens.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Answer {
     port: u16,
@@ -29,14 +30,14 @@ struct Answer {
     offer: OfferId,
 }
 
-/// Random identifier of one sender's offer, by which its addresses are recognised as one sender.
+/// Random identifier of one offer, which shows that several addresses belong to one sender.
 pub(super) type OfferId = [u8; 8];
 
 /// Address at which a sender may listen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Place {
     pub(super) addr: SocketAddr,
-    /// Offer that was found; `None` if the user has named the place.
+    /// Offer that was found; `None` if the user gave the address.
     pub(super) offer: Option<OfferId>,
 }
 
@@ -80,7 +81,7 @@ fn emit(magic: &[u8], value: u16, number: Number, offer: OfferId) -> Vec<u8> {
 pub(super) struct Beacon(JoinHandle<()>);
 
 impl Beacon {
-    /// Starts to answer questions for the code of `label` with this port and the addresses of this host.
+    /// Starts to answer questions for the code of `label`, with this port and the addresses of this host.
     pub(super) fn start(label: Label, port: u16) -> io::Result<Self> {
         let socket = shared_socket()?;
         let mut offer = OfferId::default();
@@ -95,7 +96,7 @@ impl Drop for Beacon {
     }
 }
 
-/// Answers questions for the code. An answer is never longer than its question, so that it amplifies no attack.
+/// Answers questions for the code. An answer is never longer than its question, to prevent amplification.
 async fn answer(socket: UdpSocket, label: Label, port: u16, offer: OfferId) {
     let mut buffer = [0; 64];
     loop {
@@ -109,13 +110,13 @@ async fn answer(socket: UdpSocket, label: Label, port: u16, offer: OfferId) {
         };
         if let Some(question) = Question::parse(&buffer[..length]).filter(|question| question.label == label)
         {
-            // The question is repeated.
+            // A lost answer is no problem, because the question is repeated.
             let _ = socket.try_send_to(&Answer { port, number: question.number, offer }.emit(), from);
         }
     }
 }
 
-/// The port of questions, which every sender of this host reads.
+/// Opens the port of questions, which all senders on this host share.
 fn shared_socket() -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_reuse_address(true)?;
@@ -124,12 +125,12 @@ fn shared_socket() -> io::Result<UdpSocket> {
     UdpSocket::from_std(socket.into())
 }
 
-/// The broadcast addresses of all networks that this host is in, the loopback included.
+/// The broadcast addresses of all networks of this host, the loopback included.
 pub(super) fn local_networks() -> Vec<Ipv4Addr> {
     interfaces::broadcast_addresses()
 }
 
-/// Asks these networks for the sender of a code; returns the first few places that answer.
+/// Asks in these networks for the sender of a code; returns the first few addresses that answer.
 pub(super) async fn seek(code: &Code, networks: &[Ipv4Addr]) -> io::Result<Vec<Place>> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
     socket.set_broadcast(true)?;
@@ -139,7 +140,7 @@ pub(super) async fn seek(code: &Code, networks: &[Ipv4Addr]) -> io::Result<Vec<P
     let mut found = Vec::new();
     for _ in 0..QUESTIONS {
         for network in networks {
-            // A network may be down; another one may have the sender.
+            // One network may be down while another one contains the sender.
             if let Err(error) = socket.send_to(&question, (*network, PORT)).await {
                 tracing::debug!("cannot search the network {network} for a code: {error}");
             }
@@ -167,7 +168,7 @@ async fn hear(socket: &UdpSocket, number: Number, found: &mut Vec<Place>, until:
     }
 }
 
-/// A parsed message emits the same bytes.
+/// Checks that a parsed message emits the same bytes.
 #[cfg(fuzzing)]
 pub(super) fn check(bytes: &[u8]) {
     let question = Question::parse(bytes).map(|question| question.emit());
@@ -177,16 +178,16 @@ pub(super) fn check(bytes: &[u8]) {
 
 /// UDP port to which questions are sent.
 const PORT: u16 = 7454;
-/// Marks at the start of questions and answers, which end with the version and have equal lengths.
+/// First bytes of a question. Questions and answers end with the version and have equal lengths.
 const QUESTION: &[u8; 14] = b"multihop seek\x01";
 const ANSWER: &[u8; 14] = b"multihop here\x01";
 /// Zeros that make a question as long as its answer.
 const PADDING: OfferId = [0; 8];
-/// How often a question is asked.
+/// Number of times that a question is sent.
 const QUESTIONS: usize = 6;
 /// Time for which answers to one question are awaited.
 const WAIT: Duration = Duration::from_millis(500);
-/// Largest number of places that are tried: each of them can test one guess.
+/// Largest number of addresses that are tried: each of them can test one guess.
 const PLACES: usize = 3;
 /// Pause after an error of the socket.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -13,31 +13,31 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 #[derive(Clone, Eq, PartialEq, Zeroize, ZeroizeOnDrop)]
 pub struct Code([u16; WORDS]);
 
-/// The part of a code that everybody may know: the number of its first word.
+/// The public part of a code: the number of its first word.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Label(pub(super) u16);
 
-/// Why a text is not a code.
+/// Reason for which a text is not a code.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum CodeError {
-    /// The text has another number of words.
+    /// The text has this number of words instead of four.
     #[error("{0} words, allowed: {WORDS}")]
     Number(usize),
-    /// The text has a word that no code has.
+    /// The text has this word, which is in no code.
     #[error("'{}' is not a word of a code", .0.escape_debug())]
     Word(String),
-    /// The text has a word that no code has, and a similar one exists.
+    /// The text has a word that is in no code, but a similar word exists.
     #[error("'{}' is not a word of a code, did you mean '{similar}'?", found.escape_debug())]
     Similar {
-        /// Word that no code has.
+        /// Word of the text that is in no code.
         found: String,
-        /// Similar word that codes have.
+        /// Similar word that codes contain.
         similar: &'static str,
     },
 }
 
 impl Code {
-    /// A new code, from the system's random numbers.
+    /// Generates a code from the system's random numbers.
     pub fn generate() -> std::io::Result<Self> {
         let mut bytes = Zeroizing::new([0; 2 * WORDS]);
         getrandom::fill(&mut bytes[..])?;
@@ -75,7 +75,8 @@ impl fmt::Debug for Code {
 impl FromStr for Code {
     type Err = CodeError;
 
-    /// Words are separated by anything but letters; case is ignored. Four letters are enough for each.
+    /// Parses words separated by any characters but letters; case is ignored. The first four letters of each
+    /// word suffice.
     fn from_str(text: &str) -> Result<Self, CodeError> {
         let words: Vec<_> =
             text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -89,7 +90,7 @@ impl FromStr for Code {
     }
 }
 
-/// The number of a word, or of the only word that begins like this.
+/// The number of a word, or of the only word with this beginning.
 fn find(word: &str) -> Result<u16, CodeError> {
     if let Some(number) = Language::English.find_word(word) {
         return Ok(number);
@@ -110,7 +111,7 @@ fn unknown(word: &str) -> CodeError {
     }
 }
 
-/// Whether one letter is changed, missing or added, or two neighbours are exchanged.
+/// Whether the words differ in one changed, missing or additional letter, or two exchanged neighbours.
 fn is_similar(one: &[u8], other: &[u8]) -> bool {
     let (one, other) = if one.len() < other.len() { (one, other) } else { (other, one) };
     let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();

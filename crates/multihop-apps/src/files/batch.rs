@@ -1,6 +1,6 @@
-//! Complete files that wait for their final names. Syncing each file alone takes most of the time of a transfer of
-//! many small ones, so a batch is synced at once, and only then renamed: a crash leaves no incomplete file with its
-//! final name.
+//! Complete files that wait for their final names. Syncing many small files one by one would take most of a
+//! transfer's time. Therefore a batch is synced at once, and only then renamed: a crash leaves no incomplete
+//! file with its final name.
 
 use std::io;
 use std::sync::Arc;
@@ -62,8 +62,8 @@ impl Batch {
         self.files.iter().map(|(entry, _)| &entry.name)
     }
 
-    /// Syncs the contents of all files of the batch and renames each to its final name, up to the first file that
-    /// cannot be written. The renames themselves are not synced.
+    /// Syncs the contents of all files of the batch, then renames each file to its final name. Stops at the
+    /// first file that cannot be written. The renames themselves are not synced.
     pub(super) fn commit(self, root: &Root, overwrite: bool) -> Result<(), String> {
         let mut ready = Vec::with_capacity(self.files.len());
         let mut written = Ok(());
@@ -123,11 +123,12 @@ fn by_device(ready: &[(Name, Partial)]) -> io::Result<FileSystems> {
     Ok(found)
 }
 
-/// Largest number of files in a batch. Each is open until the commit ends, so many transfers at a time need a raised
-/// limit of descriptors.
+/// Largest number of files in a batch. All files stay open until the commit ends, so that many simultaneous
+/// transfers need a higher limit of descriptors.
 const FILES_MAX: usize = 256;
 const BYTES_MAX: usize = 4 << 20;
-/// Longest time that a batch waits for its commit: over a slow path, files appear about as they arrive.
+/// Longest time that a batch waits for its commit, so that over a slow path files appear soon after their
+/// arrival.
 const AGE_MAX: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

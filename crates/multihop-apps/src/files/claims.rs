@@ -1,5 +1,6 @@
-//! Claims of transfers to files of one receiver: at most one transfer writes a file. A transfer whose sender vanished
-//! waits for the sender. If the same sender tries again, the new transfer takes over the files.
+//! Claims of transfers to files of one receiver: at most one transfer writes a file. A transfer whose sender
+//! has vanished still holds its claims. If the same sender tries again, the new transfer takes over the
+//! files.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -33,7 +34,7 @@ pub(super) struct Claims(Mutex<BTreeMap<Name, Arc<Transfer>>>);
 struct Transfer {
     sender: Sender,
     pulse: Arc<Heartbeat>,
-    /// Notified when another transfer of the same sender has taken over.
+    /// Notified when another transfer of the same sender has taken over the files.
     taken: Notify,
     /// Channel that is closed at the end of the transfer.
     end: watch::Receiver<()>,
@@ -58,7 +59,7 @@ impl Claims {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A transfer that writes one of these files, with the file.
+    /// A running transfer that writes one of these files, with the file.
     fn rival<'a>(&self, entries: &'a [FileEntry]) -> Option<(&'a Name, Arc<Transfer>)> {
         let claims = self.lock();
         if claims.is_empty() {
@@ -83,7 +84,7 @@ impl Claim {
                 }
                 rival.taken.notify_one();
                 let mut end = rival.end.clone();
-                // An error is the end.
+                // A closed channel is the end of the transfer.
                 let _ = timeout(END_MAX, end.changed()).await.map_err(|_| name)?;
             }
         }
@@ -118,9 +119,9 @@ impl Drop for Claim {
     }
 }
 
-/// Time without a message after which a sender counts as gone. A running sender transmits keepalives more often.
+/// Time without a message after which a sender counts as gone. A live sender transmits keepalives more often.
 const SILENCE: Duration = Duration::from_secs(2);
-/// Time after which a transfer is ended once another one has taken over.
+/// Time after which a transfer is aborted once another one has taken over.
 const END_MAX: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -140,7 +141,7 @@ mod tests {
         let claims = Arc::<Claims>::default();
         let [one, two] = [1, 2].map(|n| Sender::Host([10, 0, 0, n].into()));
         Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-            // The first transfer waits for a sender that says nothing.
+            // The first transfer waits for a sender that sends nothing.
             let (_silent, stream) = duplex(1);
             let mut reader = FrameReader::new(stream, Duration::from_secs(1000));
             let first = claims.enter(one, Arc::clone(reader.pulse()));
@@ -160,7 +161,7 @@ mod tests {
             assert!(again.add(&name));
             end.await.unwrap();
 
-            // This end is busy, so nothing is known about the sender.
+            // This end is busy, so the silence of the sender is unknown.
             let third = claims.enter(one, Arc::new(Heartbeat::new()));
             assert_eq!(third.take_over(&entries).await, Err(&name));
             waits.abort();

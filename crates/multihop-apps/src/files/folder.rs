@@ -1,4 +1,4 @@
-//! A folder held open: names are resolved in it one by one, and no link is followed.
+//! A folder held open: names are resolved component by component relative to it, and no link is followed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -62,7 +62,7 @@ impl Folder {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         match openat(&self.0, name, flags, Mode::empty()) {
             Ok(folder) => Ok(Self(folder)),
-            // With O_DIRECTORY a link is an error: ENOTDIR on Linux, ELOOP elsewhere.
+            // With O_DIRECTORY, opening a link fails: ENOTDIR on Linux, ELOOP on other systems.
             Err(Errno::ENOTDIR | Errno::ELOOP) => {
                 Err(io::Error::new(io::ErrorKind::NotADirectory, "the name exists and is not a folder"))
             }
@@ -142,7 +142,7 @@ impl Folder {
         Ok(File::from(openat(&self.0, name, flags, PRIVATE)?))
     }
 
-    /// Whether a file still has this name.
+    /// Whether the name still refers to this file.
     pub(super) fn is(&self, name: &OsStr, file: &File) -> io::Result<bool> {
         let file = file.metadata()?;
         match fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
@@ -151,7 +151,7 @@ impl Folder {
         }
     }
 
-    /// Renames a file or link to its final name. `overwrite` replaces files and links, nothing else.
+    /// Renames a file or link to its final name. `overwrite` allows replacing files and links only.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr, overwrite: bool) -> io::Result<()> {
         if !overwrite {
             return self.rename_new(from, to);
@@ -190,7 +190,7 @@ impl Folder {
         Ok(nix::unistd::fsync(&self.0)?)
     }
 
-    /// Writes everything in this folder's file system to the disk.
+    /// Writes all data of this folder's file system to the disk.
     #[cfg(target_os = "linux")]
     pub(super) fn sync_all(&self) -> io::Result<()> {
         Ok(nix::unistd::syncfs(&self.0)?)
@@ -211,7 +211,7 @@ impl Folder {
     fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let flags = nix::fcntl::RenameFlags::RENAME_NOREPLACE;
         match nix::fcntl::renameat2(&self.0, from, &self.0, to, flags) {
-            // Not every file system supports it.
+            // Not every file system supports this operation.
             Err(Errno::EINVAL | Errno::ENOSYS) => self.rename_after_look(from, to),
             done => Ok(done?),
         }
@@ -252,7 +252,7 @@ fn times(time: Modified) -> [TimeSpec; 2] {
     [TimeSpec::UTIME_OMIT, TimeSpec::new(seconds, time.nanoseconds.into())]
 }
 
-/// The process's umask when it was first needed.
+/// The process's umask at its first use.
 fn usual_umask() -> Mode {
     static UMASK: OnceLock<Mode> = OnceLock::new();
     *UMASK.get_or_init(|| {

@@ -18,8 +18,9 @@ use super::talk::meet;
 use super::{Error, Options, Progress, Report, Sources, Summary};
 use crate::frames::Heartbeat;
 
-/// Sends everything, over `first` and then over the connections that `dial` opens, until the receiver has it. `sources` lists
-/// the same files each time. The patience of `options` is the time without progress after which it gives up.
+/// Sends all files over `first` and then over connections that `dial` opens, until the receiver has them.
+/// `sources` lists the same files at each call. The patience of `options` is the time without progress after
+/// which sending fails.
 pub async fn send_lasting(
     first: Stream,
     dial: impl AsyncFn() -> io::Result<Stream>,
@@ -67,14 +68,14 @@ pub async fn send_lasting(
         }
         report(Progress::Note(format!("{lost}; trying again for up to {:.0} s", left.as_secs_f64().ceil())));
         sleep(PAUSE).await;
-        // Dialling again in vain explains less than the loss.
+        // The loss of the connection explains more than a failure of dialling again.
         let next = dial_within(&dial, progress.at + options.patience).await.map_err(|_| lost)?;
         connection = AbortOnDrop::new(next);
         progress.begin_attempt();
     }
 }
 
-/// Sends everything over this connection, which is aborted if the transfer does not complete.
+/// Sends all files over this connection, which is aborted if the transfer does not complete.
 pub async fn send_over(
     stream: Stream,
     sources: Sources,
@@ -107,7 +108,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// Dials until there is a connection, or until `end`; the error is that of the last attempt.
+/// Dials until a connection is open, or until `end`; the error is that of the last attempt.
 pub async fn dial_within(dial: &impl AsyncFn() -> io::Result<Stream>, end: Instant) -> io::Result<Stream> {
     loop {
         let error = match timeout(DIAL_MAX, dial()).await {
@@ -124,11 +125,12 @@ pub async fn dial_within(dial: &impl AsyncFn() -> io::Result<Stream>, end: Insta
 
 /// The bytes that a transfer has moved, and the time of its last progress.
 struct LastProgress {
-    /// Time at which bytes moved last, or the receiver was last heard at work, for instance while it read its files.
+    /// Time at which bytes were last transferred, or at which the receiver last showed that it was working,
+    /// for example reading its files.
     at: Instant,
-    /// Bytes that the transfer has moved over all connections.
+    /// Number of bytes transferred over all connections.
     moved: u64,
-    /// Bytes moved over connections before the current one.
+    /// Number of bytes transferred over earlier connections.
     moved_before: u64,
 }
 
@@ -146,8 +148,8 @@ impl LastProgress {
         self.moved_before = self.moved;
     }
 
-    /// Summary over all connections, from the summary of the last one, which counts bytes moved over earlier
-    /// connections as already present.
+    /// Summary over all connections. The summary of the last connection counts bytes of earlier connections
+    /// as already present.
     fn complete(&self, last: Summary) -> Summary {
         Summary { moved: self.moved, had: last.had.saturating_sub(self.moved_before), ..last }
     }
@@ -183,7 +185,7 @@ async fn attempt(
             Ok(summary) => Attempt::Done(summary),
             Err(error) => {
                 let heard = Instant::now().checked_sub(pulse.silence());
-                // Connections that end soon after they begin are no progress.
+                // Connections that end soon after their beginning count as no progress.
                 let heard = heard.filter(|&heard| heard >= begin + SILENCE);
                 Attempt::Lost { error, heard }
             }
@@ -192,7 +194,7 @@ async fn attempt(
     }
 }
 
-/// Dials a connection that replaces one over which nothing is received.
+/// Dials a connection that replaces one on which nothing arrives.
 async fn replacement(pulse: &Heartbeat, dial: &impl AsyncFn() -> io::Result<Stream>) -> Stream {
     loop {
         let silence = pulse.silence();
@@ -212,13 +214,13 @@ async fn replacement(pulse: &Heartbeat, dial: &impl AsyncFn() -> io::Result<Stre
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Here(_) | Error::Protocol(_) => true,
-        // The transfer over the connection before has not ended yet.
+        // The transfer over the previous connection has not ended yet.
         Error::There(reason) => !reason.ends_with(BUSY),
         Error::Stream(error) => error.kind() == io::ErrorKind::InvalidData,
     }
 }
 
-/// Whether a failure to connect may pass: the listener is not there yet, or there is no path to it.
+/// Whether a failure to connect may be temporary: the listener is not running yet, or there is no path to it.
 fn may_pass(error: &io::Error) -> bool {
     use multihop_net::Error::{Aborted, Refused, Reset, TimedOut, TooMany, Unreachable};
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
@@ -232,9 +234,10 @@ fn no_answer() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, text)
 }
 
-/// Time without a message after which a receiver counts as gone: a running receiver sends at least once a second.
+/// Time without a message after which a receiver counts as gone. A live receiver sends at least once a
+/// second.
 const SILENCE: Duration = Duration::from_secs(3);
-/// Maximum time of one attempt to connect; the next attempt looks up the address anew.
+/// Longest time of one attempt to connect; the next attempt resolves the address again.
 const DIAL_MAX: Duration = Duration::from_secs(4);
 /// Time between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(500);

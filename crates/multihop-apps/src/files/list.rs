@@ -22,7 +22,7 @@ pub struct Sources {
     pub(super) notes: Vec<String>,
     /// Number of entries that were skipped although no option excludes them.
     left_out: usize,
-    /// Files whose folders are being read, by device and inode.
+    /// Folders being read above the current one, by device and inode, to detect cycles of links.
     above: Vec<(u64, u64)>,
     /// Length of all names together, bytes.
     names: usize,
@@ -58,13 +58,14 @@ impl Sources {
         Self::default()
     }
 
-    /// Chooses what becomes of symbolic links in folders that are added later.
+    /// Sets the treatment of symbolic links in folders that are added later.
     #[must_use]
     pub fn links(self, links: SymbolicLinks) -> Self {
         Self { links: Some(links), ..self }
     }
 
-    /// Entries of folders that are not sent, except links that [`SymbolicLinks::Skip`] leaves out. Each has a note.
+    /// Number of entries in folders that are not sent, each with a note; links left out by
+    /// [`SymbolicLinks::Skip`] do not count.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -106,7 +107,7 @@ impl Sources {
         self.push(entry, Origin::Stream(Some(stream)))
     }
 
-    /// Bytes of all files in the list; `None` if the size of one is unknown.
+    /// Total size of all files in the list, bytes; `None` if a size is unknown.
     pub(super) fn bytes(&self) -> Option<u64> {
         total(self.list.iter().map(|source| &source.entry))
     }
@@ -169,7 +170,7 @@ impl Sources {
             Some(SymbolicLinks::Skip) => self.note(path, "is a link"),
             Some(SymbolicLinks::Keep) => {
                 let target = fs::read_link(path).map_err(|why| cannot_read(path, &why))?;
-                // It must not lead out of the folder that is sent, which is the first component.
+                // The target must stay inside the sent folder, which is the first component.
                 let ups = name.parents().saturating_sub(1);
                 match LinkTarget::parse(&name, target.as_os_str().as_bytes(), ups) {
                     Ok(target) => self.push(entry(EntryKind::Link(target), name, found), Origin::Nothing),
@@ -207,7 +208,7 @@ impl Sources {
 /// Opens a file of the list, unless it was replaced or changed.
 pub(super) fn open(path: &Path, size: u64) -> Result<(File, Stamp), Error> {
     let bad = |why: &dyn std::fmt::Display| Error::Here(format!("cannot read {}: {why}", path.display()));
-    // O_NONBLOCK: a pipe that replaced the file must not block.
+    // O_NONBLOCK prevents that a pipe which replaced the file blocks.
     let flags = nix::libc::O_NONBLOCK;
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(|why| bad(&why))?;
     let found = file.metadata().map_err(|why| bad(&why))?;
@@ -218,7 +219,7 @@ pub(super) fn open(path: &Path, size: u64) -> Result<(File, Stamp), Error> {
     }
 }
 
-/// Size, times and inode of a file, which change when the file is written to.
+/// Size, times and inode of a file, which change when the file is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     size: u64,
@@ -236,7 +237,7 @@ impl Stamp {
     }
 }
 
-/// Bytes of all files, if every size is known.
+/// Total size of all files, bytes; `None` if a size is unknown.
 pub(super) fn total<'a>(entries: impl Iterator<Item = &'a FileEntry>) -> Option<u64> {
     entries.map(|entry| entry.size).try_fold(0_u64, |sum, size| sum.checked_add(size?))
 }
@@ -256,7 +257,7 @@ fn entry(kind: EntryKind, name: Name, found: &Metadata) -> FileEntry {
     let nanoseconds = u32::try_from(found.mtime_nsec()).unwrap_or(0);
     let modified = Some(Modified { seconds: found.mtime(), nanoseconds });
     let size = if kind == EntryKind::File { found.len() } else { 0 };
-    // POSIX leaves the unit open; everywhere it is 512 bytes.
+    // POSIX leaves the unit undefined; on all systems it is 512 bytes.
     let stored = size.min(found.blocks().saturating_mul(512));
     FileEntry { kind, mode, modified, size: Some(size), stored, name }
 }

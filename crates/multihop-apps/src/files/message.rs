@@ -7,25 +7,25 @@ use super::names::{BadName, LinkTarget, NAME_MAX, Name, printable};
 /// A message of a file transfer, from either end.
 #[derive(Debug)]
 pub(super) enum TransferMessage<'a> {
-    /// First message of a sender, which gives up when it has received nothing for `patience`.
+    /// First message of a sender. The sender gives up after receiving nothing for `patience`.
     Hello { patience: Duration },
-    /// The first message of a sender that uses another version.
+    /// First message of a sender that uses another version of the protocol.
     OtherVersion(u8),
     /// One entry of the sender's list.
     FileEntry(Result<FileEntry, BadName>),
-    /// The sender's list ends here.
+    /// End of the sender's list.
     Listed { entries: u32 },
     /// The receiver has the first `offset` bytes of a file, and their hash.
     Have(Have),
-    /// The end of the receiver's list. The receiver gives up when it has received nothing for `patience`.
+    /// End of the receiver's list. The receiver gives up after receiving nothing for `patience`.
     Ready { patience: Duration },
-    /// The start of a file's data, at `offset`.
+    /// Start of a file's data, which begins at `offset`.
     File { index: u32, offset: u64 },
     /// The next bytes of the file.
     Data(&'a [u8]),
-    /// A hole: this many bytes, at most [`HOLE_MAX`], are zero and occupy no space at the sender.
+    /// A hole: this number of bytes, at most [`HOLE_MAX`], are zero and need no space at the sender.
     Hole(u32),
-    /// The end of the file, with the hash of all of it.
+    /// End of a file, with the hash of the whole file.
     End { hash: Hash },
     /// The sender has sent all files.
     Done,
@@ -44,7 +44,7 @@ pub(super) struct FileEntry {
     /// Permission bits, at most [`MODE_MAX`].
     pub(super) mode: u16,
     pub(super) modified: Option<Modified>,
-    /// Bytes; `None` if unknown before the end.
+    /// Size of the file in bytes; `None` if unknown before the end.
     pub(super) size: Option<u64>,
     /// Bytes of the file outside of holes (unallocated ranges), as far as the sender's file system reports them.
     pub(super) stored: u64,
@@ -171,7 +171,7 @@ impl<'a> TransferMessage<'a> {
     }
 }
 
-/// A parsed message emits the same bytes.
+/// Checks that a parsed message emits the same bytes.
 #[cfg(fuzzing)]
 pub(crate) fn check(kind: u8, body: &[u8]) {
     match TransferMessage::parse(kind, body) {
@@ -247,7 +247,7 @@ fn emit_milliseconds(time: Duration) -> [u8; 4] {
 pub(super) const VERSION: u8 = 2;
 /// The kind of keepalive messages.
 pub(super) const WAIT: u8 = 12;
-/// The body of a WAIT of a receiver that serves other senders first.
+/// Body of a WAIT message from a receiver that serves other senders first.
 pub(super) const QUEUED: &[u8] = &[1];
 const HELLO: u8 = 1;
 const ENTRY: u8 = 2;
@@ -261,16 +261,16 @@ const DONE: u8 = 9;
 const VERDICT: u8 = 10;
 const FAILED: u8 = 11;
 const HOLE: u8 = 13;
-/// Largest hole of one message. Hashing it takes some milliseconds, so that a peer cannot keep this end busy without
-/// sending.
+/// Largest hole in one message. Its hash takes some milliseconds, so that a peer cannot keep this end busy
+/// without sending messages.
 pub(super) const HOLE_MAX: u32 = 1 << 22;
-/// Kind of an entry that is a folder; the others are regular files and links.
+/// Kind number of a folder entry; other numbers are regular files and links.
 const FOLDER: u8 = 0;
 const REGULAR: u8 = 1;
 const LINK: u8 = 2;
 /// Mask of the permission bits. Set-user-ID, set-group-ID and sticky bits are never transferred.
 pub(super) const MODE_MAX: u16 = 0o777;
-/// Nanoseconds of an unknown modification time.
+/// Value of the nanoseconds for an unknown modification time.
 const NO_TIME: u32 = u32::MAX;
 const MAGIC: &[u8] = b"multihop files";
 const UNKNOWN: u64 = u64::MAX;

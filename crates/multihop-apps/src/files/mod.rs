@@ -1,7 +1,7 @@
 //! Transfers files and folders over a byte stream, and resumes interrupted transfers.
 //!
-//! The sender lists its files. The receiver refuses what it cannot store, and reports what it has already. Then
-//! the files follow. Each has a temporary name until its hash is verified.
+//! The sender lists its files. The receiver refuses entries that it cannot store, and reports the data that
+//! it already has. Then the files follow. Each file has a temporary name until its hash is verified.
 
 use std::io;
 use std::time::Duration;
@@ -34,13 +34,13 @@ pub use receive::{Target, receive};
 pub use send::send;
 pub use serve::{Served, Watcher, serve};
 
-/// Why a transfer failed.
+/// Reason for which a transfer failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A problem on this host, described in words.
     #[error("{0}")]
     Here(String),
-    /// The peer gave up, for this reason.
+    /// The peer gave up for this reason.
     #[error("the peer gave up: {0}")]
     There(String),
     /// Error of a connection that was lost.
@@ -62,8 +62,8 @@ impl From<io::Error> for Error {
 pub struct Options {
     /// Whether existing files may be replaced.
     pub overwrite: bool,
-    /// Give up when nothing has been received from the peer for this long. The peer learns it, and sends something
-    /// more often.
+    /// Time without any message from the peer after which this end gives up. The peer learns this time, and
+    /// sends messages more often.
     pub patience: Duration,
 }
 
@@ -85,13 +85,13 @@ pub enum Progress {
     },
     /// The transfer of this file begins.
     File(String),
-    /// This many more bytes were present before.
+    /// This number of further bytes was present before the transfer.
     Had(u64),
-    /// This many more bytes were transferred.
+    /// This number of further bytes was transferred.
     Moved(u64),
-    /// This many more bytes are a hole of a sparse file, which is not transferred.
+    /// This number of further bytes is a hole of a sparse file, which is not transferred.
     Hole(u64),
-    /// The file is complete, or, at the sender, sent.
+    /// The file is complete at the receiver, or fully sent at the sender.
     Complete,
     /// A text for the user, for example about a skipped file.
     Note(String),
@@ -103,11 +103,11 @@ pub type Report<'a> = &'a mut (dyn FnMut(Progress) + Send);
 /// The result of a transfer.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Summary {
-    /// Files that are complete at the receiver.
+    /// Number of complete files at the receiver.
     pub files: u32,
     /// Bytes of contents that were transferred.
     pub moved: u64,
-    /// Bytes that the receiver had before the transfer.
+    /// Number of bytes that the receiver had before the transfer.
     pub had: u64,
     /// Counters that the transport declares: sums over all connections of the transfer. Empty for a stream of the caller.
     pub counters: DeclaredCounters,

@@ -65,13 +65,13 @@ impl Display for Name {
     }
 }
 
-/// The target of a symbolic link; following it does not lead out of the receiver's folder.
+/// Target of a symbolic link that does not lead out of the receiver's folder.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct LinkTarget(Box<[u8]>);
 
 impl LinkTarget {
-    /// Rejects targets that are absolute or have more than `ups` times `..`. A `..` after another component is rejected
-    /// too: that component may be a link itself, whose parent can be anywhere.
+    /// Rejects targets that are absolute or contain more than `ups` components `..`. A `..` after another
+    /// component is also rejected, because that component may itself be a link, whose parent can be anywhere.
     pub(super) fn parse(name: &Name, bytes: &[u8], ups: usize) -> Result<Self, BadName> {
         let parts = bytes.split(|&byte| byte == b'/').filter(|part| !part.is_empty() && *part != b".");
         let first = parts.clone().take_while(|part| *part == b"..").count();
@@ -103,7 +103,7 @@ impl Display for BadName {
     }
 }
 
-/// A name or text from the peer, for people.
+/// Escaped form of a name or text from the peer, for display.
 pub(super) fn printable(bytes: &[u8]) -> String {
     text::printable(&String::from_utf8_lossy(bytes))
 }
@@ -115,7 +115,7 @@ pub(super) fn partial(name: &OsStr) -> String {
     format!("{PARTIAL_BEGIN}{}{PARTIAL_END}", &hash[..32])
 }
 
-/// Whether this is the name of an incomplete file.
+/// Whether this is the temporary name of an incomplete file.
 pub(super) fn is_partial(name: &[u8]) -> bool {
     name.starts_with(PARTIAL_BEGIN.as_bytes()) && name.ends_with(PARTIAL_END.as_bytes())
 }
@@ -126,7 +126,7 @@ const PARTIAL_END: &str = ".part";
 pub(super) const NAME_MAX: usize = 4096;
 /// Longest part of a path that Linux accepts, bytes (`NAME_MAX`).
 const PART_MAX: usize = 255;
-/// Largest number of folders above an entry: each is held open while the next one is opened.
+/// Largest number of folders above an entry. Each folder stays open while the next one is opened.
 pub(super) const DEPTH_MAX: usize = 128;
 /// Largest number of characters of a bad name that a message shows.
 const SHOWN_MAX: usize = 100;

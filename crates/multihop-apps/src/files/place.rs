@@ -1,4 +1,4 @@
-//! The receiver's files: where they are stored, and what exists already. All functions block.
+//! The receiver's files: their locations, and the data that already exists. All functions block.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -52,7 +52,7 @@ pub(super) fn survey(
     Ok(Survey { present, created: make_folders(root, entries)? })
 }
 
-/// Size and hash of the part of a file that exists, and whether it is complete.
+/// Size and hash of the existing part of a file, and whether the file is complete.
 fn look(
     root: &Root,
     entry: &FileEntry,
@@ -78,7 +78,7 @@ fn look(
         (EntryKind::File, Found::File { .. } | Found::Link | Found::Nothing) => {}
     }
     match (place.folder.open_own(&place.partial)?, entry.size) {
-        // A file that others may have opened is of use only if no data will be added.
+        // A file that other users may have opened is usable only if no data will be added.
         (OwnFile::Open { mut file, size, is_private }, Some(whole))
             if (1..=whole).contains(&size) && (is_private || size == whole) =>
         {
@@ -117,7 +117,7 @@ pub(super) fn make_links(root: &Root, entries: &[FileEntry], overwrite: bool) ->
 /// Sets modes and times of the folders at the end, because writing into a folder changes them. A folder that existed
 /// before keeps its mode.
 pub(super) fn finish_folders(root: &Root, entries: &[FileEntry], created: &[u32]) -> Result<(), String> {
-    // Contents before their folder.
+    // Contents of a folder come before the folder.
     let folders = entries.iter().enumerate().rev().filter(|(_, entry)| entry.kind == EntryKind::Folder);
     for (index, entry) in folders {
         let set = || {
@@ -163,7 +163,7 @@ impl Partial {
     fn open(root: &Root, entry: &FileEntry, offset: u64) -> io::Result<Self> {
         let (place, file) = open(root, &entry.name, entry.size != Some(offset) || offset == 0)?;
         let (mode, modified) = (entry.mode, entry.modified);
-        // Without a size it cannot be compared with the sender's next stream.
+        // A stream of unknown size cannot be compared with the sender's next stream.
         Ok(Self { place, file, mode, modified, is_temporary: entry.size.is_none() })
     }
 
@@ -208,7 +208,7 @@ impl Partial {
         }
     }
 
-    /// Deletes the partial file: its data is useless.
+    /// Deletes the partial file, because its data is useless.
     pub(super) fn discard(mut self) -> io::Result<()> {
         self.is_temporary = false;
         self.place.folder.remove(&self.place.partial)
@@ -218,7 +218,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if self.is_temporary {
-            // The transfer has failed; that is the error to report.
+            // The failure of the transfer is the error to report.
             let _ = self.place.folder.remove(&self.place.partial);
         }
     }
@@ -233,7 +233,8 @@ fn open(root: &Root, name: &Name, adds_data: bool) -> io::Result<(Place, File)> 
             if is_private || !adds_data {
                 file
             } else {
-                // Whoever has opened it would read what is added, whatever mode it gets now.
+                // A user who has already opened the file could read the added data, whatever mode the file
+                // gets now.
                 place.folder.remove(&place.partial)?;
                 create(&place)?
             }
@@ -256,14 +257,14 @@ fn create(place: &Place) -> io::Result<File> {
     Ok(file)
 }
 
-/// Keeps other transfers from writing an incomplete file.
+/// Locks an incomplete file against other transfers.
 fn lock(place: &Place, file: &File) -> io::Result<()> {
     let begin = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) if place.folder.is(&place.partial, file)? => return Ok(()),
             Ok(()) => return Err(busy()),
-            // A transfer that has just ended may still be writing a block.
+            // A transfer that has just ended may still be writing its last block.
             Err(TryLockError::WouldBlock) if begin.elapsed() < LAST_WRITE => {
                 std::thread::sleep(LAST_WRITE / 10);
             }
@@ -276,7 +277,7 @@ fn lock(place: &Place, file: &File) -> io::Result<()> {
 /// Folder into which the receiver writes.
 pub(super) struct Root {
     folder: Arc<Folder>,
-    /// Folder of the last file, in which the next one usually is.
+    /// Folder of the last file, in which the next file usually is.
     last: Mutex<Option<NamedFolder>>,
 }
 
@@ -313,7 +314,7 @@ impl Root {
         Ok(self.place(&entry.name, |_, _| Ok(false))?.folder)
     }
 
-    /// The receiver's folder and all folders on the way to an entry, and the entry itself if it is a folder.
+    /// The receiver's folder and all folders above an entry, and the entry itself if it is a folder.
     pub(super) fn folders_of(&self, entry: &FileEntry) -> io::Result<Vec<Arc<Folder>>> {
         let mut found = vec![Arc::clone(&self.folder)];
         let (parents, last) = entry.name.split();
@@ -391,7 +392,7 @@ impl Place {
     }
 }
 
-/// The message for the users at both ends.
+/// The error message for the users at both ends.
 pub(super) fn cannot_write(name: &Name, why: &io::Error) -> String {
     match why.kind() {
         io::ErrorKind::NotFound => format!("cannot write '{name}': its folder no longer exists"),

@@ -1,5 +1,6 @@
-//! Hashing files for a peer. It costs the peer nothing and this end a lot, so it ends with the connection, its share of
-//! the processor is bounded, and an unchanged file is read once.
+//! Hashing files for a peer. A request for a hash is cheap for the peer and expensive for this end. Hashing
+//! therefore ends with the connection, has a bounded share of the processor, and reads an unchanged file only
+//! once.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -35,21 +36,21 @@ struct Known {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Version(u64, [(i64, i64); 2]);
 
-/// Peer on whose behalf files are hashed.
+/// Peer for which files are hashed.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     hashes: Arc<Hashes>,
     peer: Peer,
 }
 
-/// Hashes files on behalf of one peer, until it is stopped.
+/// Hashes files for one peer, until it is stopped.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     reader: Reader,
     stop: Stop,
 }
 
-/// Set when nobody waits for the result any more.
+/// Flag that is set when the result is no longer needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stop(Arc<AtomicBool>);
 
@@ -64,7 +65,7 @@ impl Default for Hashes {
 }
 
 impl Hashes {
-    /// The hash of the whole file, if it was read and has not changed since.
+    /// The hash of the whole file; `None` unless it was read and has not changed since.
     fn find(&self, found: &Metadata) -> Option<blake3::Hasher> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get(&(found.dev(), found.ino()))?;
@@ -145,8 +146,8 @@ impl Reading {
         Ok(hasher)
     }
 
-    /// Adds `length` zeros to a hash without reading them. BLAKE3 numbers its chunks, so that no part of the work is
-    /// the same as another one.
+    /// Adds `length` zeros to a hash without reading them. BLAKE3 numbers its chunks, so that earlier results
+    /// cannot be reused.
     pub(super) fn hash_zeros(&self, hasher: &mut blake3::Hasher, length: u64) -> io::Result<()> {
         self.in_pieces(length, |piece| {
             hasher.update(&ZEROS[..piece]);
@@ -164,7 +165,8 @@ impl Reading {
         })
     }
 
-    /// Works through `length` bytes, at most 64 KiB at a time, until it is stopped. Other peers get their turns in between.
+    /// Processes `length` bytes in pieces of at most 64 KiB, until it is stopped. Other peers are served in
+    /// between.
     fn in_pieces(&self, length: u64, mut work: impl FnMut(usize) -> io::Result<()>) -> io::Result<()> {
         let mut left = length;
         while left > 0 {
@@ -193,11 +195,11 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Number of bytes that are hashed in one turn.
+/// Number of bytes that are hashed before the next peer is served.
 const TURN: u64 = 4 << 20;
 /// Largest number of remembered files; each takes about 2 KiB.
 const MAX_KNOWN: usize = 1024;
-/// Resolution of file times: two changes of a file within it may have equal times.
+/// Assumed resolution of file times: two changes of a file within this time may have equal times.
 const COARSE_CLOCK: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
@@ -238,7 +240,7 @@ mod tests {
         fs::write(&path, "one text").unwrap();
         let hashes = Arc::<Hashes>::default();
         let hash = || reading(&hashes).hash(&mut File::open(&path).unwrap(), 8).unwrap().finalize();
-        // The newest change could share its time with the next one.
+        // The newest change could have the same time as the next one.
         assert_eq!(hash(), blake3::hash(b"one text"));
         assert!(hashes.known.lock().unwrap().is_empty());
         let is_known = || hashes.find(&fs::metadata(&path).unwrap()).is_some();

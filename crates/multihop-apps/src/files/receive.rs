@@ -26,11 +26,11 @@ use super::zeros::ZEROS;
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
-/// Where the received files go.
+/// Destination of received files.
 pub enum Target {
-    /// Into this folder, with the names of the sender's list.
+    /// The files are stored in this folder, under the names in the sender's list.
     Folder(PathBuf),
-    /// Contents of a single file, into this stream.
+    /// The contents of a single file are written to this stream.
     Stream(Box<dyn AsyncWrite + Send + Unpin>),
 }
 
@@ -43,7 +43,7 @@ impl Debug for Target {
     }
 }
 
-/// Receives everything that the sender sends.
+/// Receives all files of a sender.
 pub async fn receive<S>(
     stream: S,
     target: Target,
@@ -59,7 +59,7 @@ where
     receive_visit(stream, target, options, report, &alone).await
 }
 
-/// One transfer to a receiver that serves several, with its permit and its claims.
+/// One transfer to a receiver that serves several senders, with its permit and its claims.
 pub(super) struct Visit {
     pub(super) sender: Sender,
     pub(super) peer: Peer,
@@ -69,7 +69,7 @@ pub(super) struct Visit {
     pub(super) slots: Arc<Turns>,
 }
 
-/// Receives everything from one sender while other transfers run.
+/// Receives all files of one sender while other transfers run.
 pub(super) async fn receive_visit<S>(
     stream: S,
     target: Target,
@@ -116,14 +116,14 @@ struct FileReceiver<'a, R, W> {
     claim: Claim,
     visit: &'a Visit,
     slot: Option<Turn>,
-    /// Folder of the target, once the sender's list shows that a folder is needed.
+    /// Folder of the target; `None` until the sender's list shows that a folder is needed.
     root: Option<Arc<Root>>,
-    /// Complete files without their final names.
+    /// Complete files that wait for their final names.
     batch: Batch,
     report: Report<'a>,
 }
 
-/// Where the bytes of a file go.
+/// Destination of the bytes of a file.
 enum Sink<'a> {
     /// No destination: the file exists with this hash, so that received bytes are only compared.
     Nowhere(Hash),
@@ -151,7 +151,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         Ok(files)
     }
 
-    /// Reads the sender's request. A peer without one must not keep others waiting.
+    /// Reads the sender's request. A peer that sends none must not delay others.
     async fn hello(&mut self) -> Result<(), Error> {
         let patience = FIRST.min(self.options.patience);
         let Ok(first) = timeout(patience, self.next()).await else {
@@ -168,7 +168,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         Ok(())
     }
 
-    /// Reads and checks the sender's list. A sender whose list is short needs no slot until the end of the list.
+    /// Reads and checks the sender's list. A sender with a short list needs no slot before the end of the
+    /// list.
     async fn list(&mut self) -> Result<Vec<FileEntry>, Error> {
         let mut entries = Vec::new();
         let mut names = 0;
@@ -202,7 +203,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         }
     }
 
-    /// Waits until it is this transfer's turn to use the disk and memory of this host.
+    /// Waits until this transfer may use the disk and memory of this host.
     async fn take_slot(&mut self) -> Result<(), Error> {
         if self.slot.is_none() {
             self.slot = Some(self.outgoing.queued(self.visit.slots.take(self.visit.peer)).await?);
@@ -213,7 +214,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
     async fn fill_folder(&mut self, path: &Path, entries: &Arc<[FileEntry]>) -> Result<(), Error> {
         let busy = |name| Error::Here(cannot_write(name, &place::busy()));
         self.outgoing.meanwhile(self.claim.take_over(entries)).await?.map_err(busy)?;
-        // The message does not reveal our path to the sender.
+        // The message must not reveal this host's path to the sender.
         let root = Folder::open(path)
             .map_err(|why| Error::Here(format!("cannot open the folder to write to: {why}")))?;
         let root = Arc::new(Root::new(root));
@@ -236,7 +237,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
             .map(|present| present.have.index)
             .collect();
         let filled = self.fill(&root, entries, survey.present).await;
-        // What has arrived stays, whatever comes after it.
+        // Files that have arrived are kept, even if the transfer fails later.
         let kept = self.commit().await;
         filled.and(kept)?;
         let (entries, overwrite) = (entries.clone(), self.options.overwrite);
@@ -358,7 +359,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         Ok((Sink::Partial(partial, tokio::fs::File::from_std(file)), hasher))
     }
 
-    /// Writes the data of a file from `at` on, and finishes it.
+    /// Writes the data of a file from `at` on, and completes the file.
     async fn contents(
         &mut self,
         entry: &FileEntry,
@@ -410,7 +411,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
             Sink::Memory(_) => {}
             Sink::Stream(stream) => self.outgoing.meanwhile(stream.flush()).await?.map_err(bad)?,
             Sink::Partial(partial, mut file) => {
-                // A failed write is reported by the flush.
+                // The flush reports a failed write.
                 self.outgoing.meanwhile(file.flush()).await?.map_err(bad)?;
                 drop(file);
                 if whole {
@@ -432,7 +433,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         self.incoming.message(kind)
     }
 
-    /// Waits for the next message. A sender that pauses gives its slot to others, and waits for a new one afterwards.
+    /// Waits for the next message. The slot of a sender that pauses goes to other transfers; the sender then
+    /// waits for a new slot.
     async fn advance(&mut self) -> Result<u8, Error> {
         if let Ok(kind) = self.outgoing.meanwhile(timeout(IDLE, self.incoming.advance())).await? {
             return kind;
@@ -452,7 +454,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
 
 /// Leaves a hole in a file, up to `at`.
 async fn skip(file: &mut tokio::fs::File, at: u64) -> std::io::Result<()> {
-    // So that a later transfer resumes after the hole.
+    // The length is set so that a later transfer resumes after the hole.
     file.set_len(at).await?;
     file.seek(SeekFrom::Start(at)).await.map(drop)
 }

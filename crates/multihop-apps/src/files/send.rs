@@ -18,7 +18,7 @@ use super::zeros::{Extent, next_extent};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
-/// Sends everything over one connection, and waits until the receiver has it.
+/// Sends all files over one connection, and waits until the receiver has them.
 pub async fn send<S>(
     stream: S,
     sources: Sources,
@@ -31,7 +31,7 @@ where
     send_between(meet(stream, options.patience), sources, options, report).await
 }
 
-/// Sends everything between these two directions of a connection.
+/// Sends all files over the two directions of a connection.
 pub(super) async fn send_between<R, W>(
     (mut incoming, mut outgoing): (MessageReader<R>, MessageWriter<W>),
     sources: Sources,
@@ -75,7 +75,7 @@ where
         spoken = speak(outgoing, sources, patience, haves, report) => spoken,
     };
     match spoken {
-        // A receiver that gives up sends the reason first.
+        // A receiver that gives up first sends the reason.
         Err(lost @ Error::Stream(_)) => match timeout(FAREWELL, hear).await {
             Ok(Err(reason @ Error::There(_))) => Err(reason),
             _ => Err(lost),
@@ -86,13 +86,13 @@ where
     }
 }
 
-/// Entries that the receiver already has, and its patience.
+/// The receiver's list of existing data, and its patience.
 struct Ready {
     haves: BTreeMap<u32, Have>,
     patience: Duration,
 }
 
-/// Reads the list of files that the receiver already has, then its result: the number of complete files.
+/// Reads the receiver's list of existing data, then its result: the number of complete files.
 async fn hear<R>(
     incoming: &mut MessageReader<R>,
     ready: oneshot::Sender<Ready>,
@@ -109,7 +109,7 @@ where
             _ => return Err(out_of_order()),
         };
     };
-    // The channel has no receiver once the transfer has failed.
+    // After a failed transfer the channel has no receiver.
     let _ = ready.send(Ready { haves, patience });
     match incoming.next().await? {
         TransferMessage::Verdict { files } => Ok(files),
@@ -173,8 +173,8 @@ fn is_small(source: &Source) -> bool {
     matches!(source.origin, Origin::File(_)) && source.entry.size.is_some_and(|size| size <= BODY_MAX as u64)
 }
 
-/// Sends files that fit into one message each. They are read at once: a change of threads for each would take more
-/// time than reading it.
+/// Sends files that fit into one message each. They are read in this thread, because a change of threads per
+/// file would take more time than reading it.
 async fn small_files<W>(
     outgoing: &mut MessageWriter<W>,
     sources: Vec<(u32, Source, Option<Have>)>,

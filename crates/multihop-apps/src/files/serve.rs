@@ -19,7 +19,7 @@ use super::{Error, Options, Progress, Summary, Target};
 /// Receives the progress of one transfer.
 pub type Watcher = Box<dyn FnMut(Progress) + Send>;
 
-/// The end of a transfer.
+/// The end of one transfer at a server.
 #[derive(Debug)]
 pub struct Served {
     /// Address of the sender.
@@ -30,8 +30,8 @@ pub struct Served {
     pub result: Result<Summary, Error>,
 }
 
-/// Receives transfers into a folder, several at a time. `begin` makes the watcher of a transfer from an address;
-/// `end` gets its result, and decides whether to go on.
+/// Receives transfers into a folder, several at a time. `begin` creates the watcher of a transfer from an
+/// address. `end` receives the transfer's result, and decides whether to continue.
 pub async fn serve(
     listener: &Listener,
     folder: &Path,
@@ -79,5 +79,5 @@ fn sender(listener: &Listener, stream: &Stream) -> Sender {
     }
 }
 
-/// Largest number of transfers at a time. Others wait with their list; connections that pause do not count.
+/// Largest number of simultaneous transfers. Others wait with their list; paused connections do not count.
 const TRANSFERS: usize = 16;

@@ -1,4 +1,4 @@
-//! The message streams of both directions.
+//! Message streams in both directions.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::frames::{FrameReader, FrameWriter, Heartbeat};
 pub(super) struct MessageReader<R> {
     reader: FrameReader<R>,
     patience: Duration,
-    /// Time since which the peer has been serving others first.
+    /// Time since which the peer has been serving other transfers first.
     queued: Option<Instant>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct MessageWriter<W> {
 }
 
 impl<R: AsyncRead + Unpin> MessageReader<R> {
-    /// When the peer was last heard.
+    /// Record of when the peer was last heard.
     pub(super) fn pulse(&self) -> Arc<Heartbeat> {
         Arc::clone(self.reader.pulse())
     }
@@ -38,7 +38,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
         self.message(kind)
     }
 
-    /// Reads the next message other than a keepalive, and returns its kind. A call that is dropped loses nothing.
+    /// Reads the next message other than a keepalive, and returns its kind. Dropping a call loses no data.
     pub(super) async fn advance(&mut self) -> Result<u8, Error> {
         loop {
             match self.reader.next().await? {
@@ -95,7 +95,7 @@ impl<W: AsyncWrite + Unpin> MessageWriter<W> {
         self.writer.meanwhile(WAIT, &[], work).await
     }
 
-    /// Waits for a turn, and notifies the peer of the wait by keepalives.
+    /// Waits for a permit, and meanwhile sends keepalives that report the wait to the peer.
     pub(super) async fn queued<T>(&mut self, turn: impl Future<Output = T>) -> io::Result<T> {
         self.writer.meanwhile(WAIT, QUEUED, turn).await
     }
@@ -149,7 +149,7 @@ where
     (MessageReader { reader, patience, queued: None }, MessageWriter { writer, scratch: Vec::new() })
 }
 
-/// Ends the protocol: sends our error, if any, and waits until the peer has it.
+/// Ends the protocol: sends this end's error, if there is one, and waits until the peer has received it.
 pub(super) async fn part<R, W, T>(
     mut incoming: MessageReader<R>,
     mut outgoing: MessageWriter<W>,
@@ -158,7 +158,7 @@ pub(super) async fn part<R, W, T>(
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    // The result does not depend on whether the peer gets this.
+    // The result is the same whether or not the peer receives this.
     let _ = timeout(FAREWELL, async {
         match done {
             Err(Error::Here(reason) | Error::Protocol(reason)) => {

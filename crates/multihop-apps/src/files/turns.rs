@@ -1,4 +1,5 @@
-//! Permits that many peers share: each gets its turn, whatever the number of connections of another one.
+//! Permits shared by many peers: each peer gets its share, whatever the number of connections of another
+//! peer.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use multihop_net::PublicKey;
 use tokio::sync::oneshot;
 
-/// Who is behind a connection, for the purpose of sharing.
+/// Identity of a connection's peer, for fair sharing.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Peer {
     /// The peer that owns this key.
@@ -26,8 +27,8 @@ impl Peer {
     }
 }
 
-/// Permits of a number of turns. A peer may hold fewer than remain for others. Whoever holds the fewest is served
-/// first.
+/// A fixed number of permits. A peer may hold fewer permits than remain for others. The peer with the fewest
+/// permits is served first.
 #[derive(Debug)]
 pub(super) struct Turns(Mutex<State>);
 
@@ -39,7 +40,7 @@ struct State {
     waiting: VecDeque<(Peer, oneshot::Sender<()>)>,
 }
 
-/// A permit; dropping it returns it.
+/// A permit, which returns when it is dropped.
 #[derive(Debug)]
 pub(super) struct Turn {
     turns: Arc<Turns>,
@@ -62,7 +63,7 @@ impl Turns {
     /// Waits for a permit.
     pub(super) async fn take(self: &Arc<Self>, peer: Peer) -> Turn {
         let mut wait = Wait { granted: self.enter(peer), turns: Arc::clone(self), peer };
-        // The queue is never dropped before those who wait.
+        // The queue outlives all waiting tasks.
         let _ = (&mut wait.granted).await;
         Turn { turns: Arc::clone(self), peer }
     }
@@ -99,7 +100,7 @@ impl Turns {
 }
 
 impl State {
-    /// Grants permits as long as somebody may have one.
+    /// Grants permits while a waiting peer may have one.
     fn serve(&mut self) {
         self.waiting.retain(|(_, grant)| !grant.is_closed());
         loop {
@@ -141,7 +142,7 @@ mod tests {
         Peer::new(None, [10, 0, 0, n].into())
     }
 
-    /// The permit, if it is there at once.
+    /// The permit, if it is available at once.
     fn at_once(turns: &Arc<Turns>, peer: Peer) -> Option<Turn> {
         match pin!(turns.take(peer)).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(turn) => Some(turn),
@@ -183,7 +184,7 @@ mod tests {
         assert!(again.as_mut().poll(&mut context).is_pending());
         assert!(gone.as_mut().poll(&mut context).is_pending());
         assert!(other.as_mut().poll(&mut context).is_pending());
-        // A permit that has been granted and not taken goes to the next one.
+        // A permit that was granted but not taken goes to the next peer.
         drop(second);
         drop(gone);
         let Poll::Ready(other) = other.as_mut().poll(&mut context) else { panic!("it waits") };

@@ -1,5 +1,5 @@
-//! Entries that must reach the disk before a transfer is reported as complete: names, links, modes, and files that were
-//! present.
+//! Entries that must reach the disk before a transfer is reported as complete: names, links, modes, and
+//! existing files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,10 +13,10 @@ use super::place::{Root, cannot_write};
 /// Folders and files that may have to be synced, opened before the folders get their final modes, which may prevent
 /// opening.
 pub(super) struct Unsynced {
-    /// Folders that are synced one by one.
+    /// Folders that are synced individually.
     folders: Vec<Arc<Folder>>,
     files: Vec<File>,
-    /// Folders on whose file systems everything is synced at the next commit.
+    /// Folders whose whole file systems are synced at the next commit.
     file_systems: FileSystems,
 }
 
@@ -24,8 +24,8 @@ pub(super) struct Unsynced {
 pub(super) type FileSystems = BTreeMap<u64, Arc<Folder>>;
 
 impl Unsynced {
-    /// Everything of a list whose files have their final names. `present` has the indices of files that this transfer
-    /// has not written: another program may have done so without a sync.
+    /// The entries of a list whose files have their final names. `present` contains the indices of files that
+    /// this transfer has not written; another program may have written them without a sync.
     pub(super) fn of(root: &Root, entries: &[FileEntry], present: &[u32]) -> Result<Self, String> {
         let mut found = Self { folders: Vec::new(), files: Vec::new(), file_systems: FileSystems::new() };
         let is_small = !syncs_file_systems(entries.len());
@@ -77,8 +77,8 @@ impl Unsynced {
     }
 }
 
-/// Whether to sync file systems in place of this many files. Syncing a few files takes less time than syncing a file
-/// system that other programs use.
+/// Whether to sync whole file systems instead of this number of files. Syncing a few files takes less time
+/// than syncing a file system that other programs use.
 pub(super) fn syncs_file_systems(files: usize) -> bool {
     files > FEW && cfg!(target_os = "linux")
 }

@@ -1,4 +1,4 @@
-//! Holes of sparse files: bytes that are zero and that are neither stored nor transferred.
+//! Holes of sparse files: zero bytes that are neither stored nor transferred.
 
 use std::fs::File;
 use std::io;
@@ -21,9 +21,9 @@ pub(super) fn next_extent(file: &File, at: u64, size: u64) -> io::Result<Extent>
     let from = i64::try_from(at).map_err(io::Error::other)?;
     let begin = match lseek(file, from, Whence::SeekData) {
         Ok(found) => bound(found),
-        // Only a hole is left.
+        // Only a hole follows.
         Err(Errno::ENXIO) => size,
-        // Not every file system knows its holes.
+        // Not every file system reports holes.
         Err(_) => return whole(file, at, size),
     };
     let end = match lseek(file, i64::try_from(begin).map_err(io::Error::other)?, Whence::SeekHole) {
@@ -39,7 +39,7 @@ pub(super) fn next_extent(file: &File, at: u64, size: u64) -> io::Result<Extent>
     whole(file, at, size)
 }
 
-/// An extent without a hole: all that follows is data.
+/// An extent without a hole: all following bytes are data.
 fn whole(file: &File, at: u64, size: u64) -> io::Result<Extent> {
     io::Seek::seek(&mut &*file, io::SeekFrom::Start(at))?;
     Ok(Extent { hole: 0, data: size - at })

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::EndTotals;
 
-/// Clock of one end, which starts with the first data.
+/// Clock of one end, started by the first data.
 pub(super) struct Clock {
     begin: Option<Instant>,
     end: Option<Duration>,

@@ -12,7 +12,7 @@ use super::turns::{Turns, theirs};
 use super::{Amount, EndTotals, FlowOutcome, nonsense, udp};
 use crate::frames::{BODY_MAX, FrameReader};
 
-/// Requests a flow and waits until the listening end begins.
+/// Requests a flow, and waits until the listening end begins.
 pub(super) async fn begin(stream: Stream, request: PerfRequest) -> io::Result<Turns> {
     let mut turns = Turns::new(stream);
     turns.send(message::REQUEST, &request.emit()).await?;
@@ -49,7 +49,7 @@ async fn ask(turns: &mut Turns, request: &PerfRequest, gauge: &Gauge) -> io::Res
     }
     let bytes = fill(turns, request.amount, &mut clock).await?;
     let theirs = theirs(turns).await?;
-    // All segments are counted only once everything has arrived.
+    // All segments are counted only after all data has arrived.
     Ok((clock.tally(&turns.stats(), bytes), theirs))
 }
 
@@ -103,7 +103,7 @@ async fn drain<R: AsyncRead + Unpin>(
     clock: &mut Clock,
     mut each: impl FnMut(u64),
 ) -> io::Result<u64> {
-    // A slow path takes long for the whole of the first message.
+    // Over a slow path, the whole first message takes long.
     reader.wait().await?;
     clock.begin();
     let mut bytes = 0;

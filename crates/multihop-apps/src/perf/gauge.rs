@@ -1,4 +1,4 @@
-//! Counters of a flow that can be read while it runs.
+//! Counters of a flow that can be read during the flow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use multihop_net::{Stats, StatsReader, Stream};
 
 use super::FlowSample;
 
-/// Shows the progress of a flow at this end.
+/// Gives access to the progress of a flow at this end.
 #[derive(Clone, Debug)]
 pub(super) struct Gauge {
     reverse: bool,
@@ -25,7 +25,7 @@ struct Progress {
     jitter: AtomicU64,
 }
 
-/// Counters of a flow at one moment.
+/// Snapshot of a flow's counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     bytes: u64,
@@ -83,7 +83,7 @@ impl Gauge {
             retransmitted: (!self.is_udp && !self.reverse).then(|| now.retransmitted - before.retransmitted),
             rtt: now.rtt,
             cwnd: (!self.is_udp).then_some(now.cwnd),
-            // A late datagram was counted as lost before.
+            // A late datagram was previously counted as lost.
             lost: receives_udp.then(|| now.lost.saturating_sub(before.lost)),
             jitter: receives_udp.then_some(now.jitter),
         }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use super::{Amount, EndTotals};
 
-/// The request of the connecting end, one for each connection of a measurement.
+/// The request of the connecting end, one per connection of a measurement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct PerfRequest {
-    /// Whether the listening end sends.
+    /// Whether the listening end is the sender.
     pub(super) reverse: bool,
     pub(super) amount: Amount,
-    /// Bits per second of UDP datagrams; without it, the connection itself is measured.
+    /// Rate of UDP datagrams, bit/s; `None` measures the connection itself.
     pub(super) udp: Option<u64>,
-    /// The random number of the measurement: its connections are served together.
+    /// Random number of the measurement, whose connections are served together.
     pub(super) group: u64,
 }
 
@@ -107,12 +107,12 @@ fn parse_counters(mut body: &[u8]) -> Option<BTreeMap<String, u64>> {
     Some(counters)
 }
 
-/// Whether names of counters may have this byte.
+/// Whether names of counters may contain this byte.
 const fn is_of_a_name(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Where the listening end has its UDP port, and the number that every datagram of the flow has.
+/// UDP port of the listening end, and the number in every datagram of the flow.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct UdpFlow {
     pub(super) port: u16,
@@ -136,14 +136,14 @@ pub(super) fn parse_count(body: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(body.try_into().ok()?))
 }
 
-/// The start of a UDP datagram; the rest is zeros.
+/// The header of a UDP datagram; the other bytes are zero.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Head {
     /// Random number of the flow to which the datagram belongs.
     pub(super) flow: u64,
     /// Number of the datagram in its flow, from 0; [`HELLO`] in a datagram that only shows the receiver's address.
     pub(super) number: u64,
-    /// Departure of the datagram, in nanoseconds since the sender began.
+    /// Departure time of the datagram, in nanoseconds since the start of the sender.
     pub(super) sent: u64,
 }
 

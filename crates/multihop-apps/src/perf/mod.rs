@@ -1,5 +1,5 @@
-//! Measures goodput: one end sends as fast as TPA allows, or UDP datagrams at a given rate; the other counts. A
-//! measurement has one or more flows, each with its own connection.
+//! Measures goodput: one end sends as fast as TPA allows, or UDP datagrams at a given rate; the other end
+//! counts the received data. A measurement has one or more flows, each with its own connection.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,11 +31,11 @@ pub struct Plan {
     pub direction: Direction,
     /// Number of flows in each direction.
     pub flows: usize,
-    /// The amount of each flow.
+    /// Amount of data of each flow.
     pub amount: Amount,
     /// Time between two samples.
     pub interval: Duration,
-    /// UDP datagrams with this many bits per second in each flow, instead of TPA.
+    /// Rate of UDP datagrams in each flow, bit/s; `None` uses TPA.
     pub udp: Option<u64>,
 }
 
@@ -53,9 +53,9 @@ pub enum Direction {
 /// Amount after which a flow is over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Amount {
-    /// Data for this time; data then in flight still arrives.
+    /// Data for this duration; data in flight at the end still arrives.
     Time(Duration),
-    /// Data of this many bytes.
+    /// This number of bytes of data.
     Bytes(u64),
 }
 
@@ -78,13 +78,13 @@ pub struct EndTotals {
     pub timeouts: u64,
     /// Number of times that the sender froze.
     pub freezes: u64,
-    /// Datagrams sent; with UDP, those of the flow.
+    /// Number of datagrams sent; with UDP, of the flow only.
     pub datagrams_sent: u64,
-    /// Datagrams received; with UDP, those of the flow.
+    /// Number of datagrams received; with UDP, of the flow only.
     pub datagrams_received: u64,
     /// Datagrams that arrived after a later one (UDP only).
     pub out_of_order: u64,
-    /// Variation of the transit time (UDP only; RFC 3550, section 6.4.1).
+    /// Jitter: variation of the transit time (UDP only; RFC 3550, section 6.4.1).
     pub jitter: Duration,
     /// The counters that the transport declares, by name; empty with UDP.
     pub counters: BTreeMap<String, u64>,
@@ -104,19 +104,19 @@ pub struct Sample {
 /// Progress of one flow in an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSample {
-    /// Whether the listening end sends.
+    /// Whether the listening end is the sender.
     pub reverse: bool,
-    /// Bytes acknowledged; with `reverse`, received; with UDP to the other end, sent.
+    /// Number of bytes acknowledged; with `reverse`, received; with UDP to the other end, sent.
     pub bytes: u64,
-    /// Segments retransmitted; known only at their sender.
+    /// Number of retransmitted segments; known only at the sender of the data.
     pub retransmitted: Option<u64>,
-    /// The newest round-trip time; not with UDP.
+    /// The newest round-trip time; `None` with UDP.
     pub rtt: Option<Duration>,
-    /// The congestion window in segments; not with UDP.
+    /// The congestion window in segments; `None` with UDP.
     pub cwnd: Option<u32>,
-    /// Datagrams lost; known only at the receiver of UDP.
+    /// Number of lost datagrams; known only at the receiver of UDP.
     pub lost: Option<u64>,
-    /// The variation of the transit time so far; known only at the receiver of UDP.
+    /// Jitter so far; known only at the receiver of UDP.
     pub jitter: Option<Duration>,
 }
 
@@ -125,7 +125,7 @@ pub struct FlowSample {
 pub struct FlowOutcome {
     /// Name of the transport that both ends used; it has no meaning for a UDP flow.
     pub transport: TransportName,
-    /// Whether the listening end sent.
+    /// Whether the listening end was the sender.
     pub reverse: bool,
     /// Totals of the sending end.
     pub sender: EndTotals,
@@ -154,7 +154,8 @@ impl FlowOutcome {
         self.sender.datagrams_sent.saturating_sub(self.receiver.datagrams_received)
     }
 
-    /// Several flows of one direction as one: times, CPU time and jitter are the largest, the rest are sums.
+    /// Combines several flows of one direction: times, CPU time and jitter are the largest values, all others
+    /// are sums.
     pub fn sum(flows: &[Self]) -> Option<Self> {
         let sum = |one: &EndTotals, other: &EndTotals| EndTotals {
             bytes: one.bytes + other.bytes,
@@ -215,7 +216,7 @@ fn sums(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> BTreeMap<
 }
 
 impl Plan {
-    /// Directions of the connections that the measurement needs: for each, whether the listening end sends.
+    /// For each connection that the measurement needs, whether the listening end is the sender.
     pub fn connections(&self) -> impl Iterator<Item = bool> + use<> {
         let (flows, direction) = (self.flows, self.direction);
         let forward = (direction != Direction::Reverse).then_some(false);
@@ -264,7 +265,7 @@ pub async fn measure(
     }
     sample(sampler.take());
     done.sort_by_key(|(place, _)| *place);
-    // The streams were kept for the last interval.
+    // The streams were kept open for the last interval.
     Ok(done.into_iter().map(|(_, (outcome, _))| outcome).collect())
 }
 
@@ -284,7 +285,7 @@ async fn together<T: Send + 'static>(
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Waits until the instant; waits for ever if it is `None`.
+/// Waits until the instant, or forever if it is `None`.
 async fn at(instant: Option<Instant>) {
     match instant {
         Some(instant) => sleep_until(instant).await,

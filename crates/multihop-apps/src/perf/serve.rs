@@ -1,4 +1,4 @@
-//! The listening end: one measurement at a time.
+//! The listening end of measurements, which serves one measurement at a time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,7 +21,7 @@ struct Caller {
     request: PerfRequest,
 }
 
-/// Serves measurements one at a time, all flows of each together; `done` gets the result of each flow.
+/// Serves one measurement at a time, with all of its flows together; `done` receives the result of each flow.
 pub async fn serve(
     listener: &Listener,
     mut done: impl FnMut(SocketAddr, io::Result<EndTotals>),
@@ -62,7 +62,7 @@ pub async fn serve(
     }
 }
 
-/// Reads the request of a caller. One without a request keeps no other waiting.
+/// Reads the request of a caller. A caller without a request delays no other one.
 async fn request(stream: Stream) -> io::Result<(Turns, PerfRequest)> {
     let mut turns = Turns::new(stream);
     let Ok(body) = timeout(FIRST, turns.expect(message::REQUEST)).await else {

@@ -1,4 +1,4 @@
-//! The conversation about a flow: messages in turn.
+//! Messages about a flow, sent by both ends alternately.
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::message;
 use super::{EndTotals, FAREWELL, PATIENCE, nonsense};
 use crate::frames::{FrameReader, FrameWriter};
 
-/// The connection of a flow, on which either end speaks in turn.
+/// The connection of a flow, on which both ends send messages alternately.
 pub(super) struct Turns(FrameReader<Stream>);
 
 impl Turns {
@@ -59,7 +59,7 @@ impl Turns {
     }
 }
 
-/// The totals of the listening end.
+/// Receives the totals of the listening end.
 pub(super) async fn theirs(turns: &mut Turns) -> io::Result<EndTotals> {
     message::parse(&turns.expect(message::TALLY).await?).ok_or_else(nonsense)
 }

@@ -1,5 +1,5 @@
-//! Flows of UDP datagrams at a given rate: how many arrive, in which order, and how evenly. They are plain datagrams
-//! of zeros, on a port beside that of the listener.
+//! Flows of UDP datagrams at a given rate, which measure losses, order and jitter. The datagrams are
+//! unprotected, contain zeros, and use another port than the listener.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,7 +16,7 @@ use super::message::{self, HELLO, Head, PerfRequest, UdpFlow};
 use super::turns::{Turns, theirs};
 use super::{Amount, EndTotals, PATIENCE, nonsense};
 
-/// Runs the flow at the end that requested it: its totals, and those of the other end.
+/// Runs the flow at the end that requested it; returns the totals of both ends.
 pub(super) async fn ask(
     turns: &mut Turns,
     request: &PerfRequest,
@@ -68,13 +68,13 @@ pub(super) async fn answer(turns: &mut Turns, request: &PerfRequest, rate: u64) 
 async fn open(four: bool) -> io::Result<UdpSocket> {
     let any: IpAddr = if four { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0)).await?;
-    // The kernel may grant less.
+    // The kernel may grant a smaller buffer.
     let _ = SockRef::from(&socket).set_recv_buffer_size(RECEIVE_BUFFER);
     Ok(socket)
 }
 
-/// Waits for a datagram that shows the UDP address of the other end. Datagrams from other hosts than the connection's
-/// are ignored, so that nobody can direct the flow at a third host.
+/// Waits for a datagram that shows the UDP address of the other end. Datagrams from other hosts than the
+/// connection's are ignored, so that the flow cannot be directed at a third host.
 async fn find(socket: &UdpSocket, flow: u64, host: IpAddr) -> io::Result<SocketAddr> {
     let mut buffer = [0; Head::LEN];
     loop {
@@ -113,7 +113,7 @@ async fn send(
         let head = Head { flow, number: sent.datagrams_sent, sent: nanoseconds(now) };
         datagram[..Head::LEN].copy_from_slice(&head.emit());
         match socket.send(&datagram).await {
-            // Reports about datagrams before this one.
+            // The error reports an earlier datagram.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             sent => drop(sent?),
         }
@@ -125,7 +125,7 @@ async fn send(
     Ok(EndTotals { time: clock.time(), cpu: clock.cpu(), ..sent })
 }
 
-/// Receives datagrams until the other end reports how many it sent, and a moment longer if some are missing.
+/// Receives datagrams until the other end reports how many it sent, and slightly longer if some are missing.
 async fn receive(
     turns: &mut Turns,
     socket: &UdpSocket,
@@ -154,12 +154,12 @@ async fn receive(
         tokio::select! {
             end = &mut end => break message::parse_count(&end?).ok_or_else(nonsense)?,
             length = socket.recv(&mut buffer) => {
-                // An error is a report about a datagram of ours.
+                // An error reports a datagram that this end sent.
                 if let Ok(length) = length {
                     take(&buffer[..length], &mut received, clock);
                 }
             }
-            // The end that asks shows where it is, until it is found.
+            // The requesting end announces its address until the other end has found it.
             _ = hello.tick(), if gauge.is_some() && received.datagrams == 0 => {
                 let _ = socket.try_send(&Head { flow, number: HELLO, sent: 0 }.emit());
             }
@@ -186,7 +186,7 @@ struct Received {
     next: u64,
     /// Smoothed jitter of the travel times, nanoseconds.
     jitter: u64,
-    /// The time of travel of the last datagram, by two clocks with an unknown offset, in nanoseconds.
+    /// Transit time of the last datagram in nanoseconds, by two clocks with an unknown offset.
     transit: Option<i64>,
 }
 
@@ -250,7 +250,7 @@ fn unheard() -> io::Error {
 
 /// Payload of a datagram, bytes. With IPv6 and UDP headers it fits into the path MTU of most paths.
 pub(super) const LENGTH: u32 = 1400;
-/// Time between two datagrams that show where the receiver is.
+/// Interval of datagrams that announce the receiver's address.
 const HELLO_EVERY: Duration = Duration::from_millis(100);
 /// Longest wait for an answer to a HELLO.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
@@ -258,7 +258,7 @@ const HELLO_LIMIT: Duration = Duration::from_secs(10);
 const STRAGGLERS: Duration = Duration::from_secs(1);
 /// Longest measurement: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
-/// Lateness at the end of a measurement beyond which the sender drops its remaining datagrams.
+/// Lateness at the end of a measurement from which on the sender drops its remaining datagrams.
 const LATENESS: Duration = Duration::from_millis(250);
 const RECEIVE_BUFFER: usize = 1 << 20;
 
@@ -277,7 +277,7 @@ mod tests {
             take(&mut received, number, 0, 0);
         }
         assert_eq!((received.datagrams, received.lost(), received.out_of_order), (5, 3, 1));
-        // A peer may send anything.
+        // A peer may send any numbers.
         take(&mut received, u64::MAX - 1, u64::MAX, 1);
         assert_eq!(received.lost(), u64::MAX - 6);
     }
@@ -290,7 +290,7 @@ mod tests {
         let mut uneven = Received::default();
         (0..2).for_each(|n| take(&mut uneven, n, 0, 1600 * n));
         assert_eq!(uneven.jitter, 100, "a sixteenth of the first difference");
-        // Differences of 1600 ns for long.
+        // The differences are 1600 ns for a long time.
         (2..1000).for_each(|n| take(&mut uneven, n, 0, 1600 * (n % 2)));
         assert!((1500..=1600).contains(&uneven.jitter), "{}", uneven.jitter);
     }
