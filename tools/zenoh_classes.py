@@ -35,6 +35,8 @@ PORT = 7440
 LOCAL = 10000
 """Difference between a port at the last node and its entrance at the first node."""
 PRIORITIES = range(1, 8)
+SEND_BUFFER = 65536
+"""Bytes of each socket of zenoh that wait for the network."""
 FILL = 10.0
 """Seconds of the bulk data before the measurement."""
 
@@ -82,6 +84,8 @@ def session(side: str, endpoints: list[str]) -> Any:
         "scouting/multicast/enabled": False,
         # Both peers are processes of one host, and would pass large payloads by memory.
         "transport/shared_memory/enabled": False,
+        # A socket of loopback has room for megabytes, and zenoh closes a session that cannot send for 5 s.
+        "transport/link/tcp/so_sndbuf": SEND_BUFFER,
         "transport/unicast/max_links": len(endpoints),
         "listen/endpoints": [],
         f"{side}/endpoints": endpoints,
