@@ -24,7 +24,7 @@ The folder of --out gets the table (beside-ns3.md) and every run (beside-ns3.jso
 libns3-dev, and tshark for the table of OLSR.
 
 Tables of models are declared in tools/ns3_tables.py. They have no times, so that their runs share all cores,
-and ours is the quick build of `make demo`.
+and multihop is the quick build of `make demo`.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--core", type=int, default=0, help="the core for both programs (0)")
     parser.add_argument("--count", action="store_true", help="count frames and messages")
     parser.add_argument("--instructions", action="store_true", help="count instructions, under callgrind")
-    parser.add_argument("--plain", action="store_true", help="build ours as make build, not as make fast")
+    parser.add_argument("--plain", action="store_true", help="build multihop as make build, not as make fast")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the table and all runs")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of multihop")
     parser.add_argument(
@@ -225,7 +225,7 @@ class Row:
 
     @property
     def times(self) -> float:
-        """How many times cheaper ours is."""
+        """How many times cheaper multihop is."""
         return sum(self.ns3_cost) / sum(self.ours_cost)
 
 
@@ -238,7 +238,7 @@ def measured(case: Case, options: argparse.Namespace, scratch: Path) -> Row:
         run_ours(case, seed, options, scratch, row)
         print(
             f"{case.name}, seed {seed}: ns-3 {row.ns3_kbps[-1]:.0f} kb/s, {row.ns3_cost[-1]:.1f} {unit} "
-            f"a second; ours {row.ours_kbps[-1]:.0f} kb/s, {row.ours_cost[-1]:.2f}",
+            f"a second; multihop {row.ours_kbps[-1]:.0f} kb/s, {row.ours_cost[-1]:.2f}",
             file=sys.stderr,
             flush=True,
         )
@@ -403,8 +403,8 @@ def write(document: Mapping[str, Any], file: Path) -> Path:
 def compared(rows: Sequence[Row], instructions: bool = False) -> str:
     """Goodput side by side, and CPU times or instructions."""
     unit, better = ("million instructions", "fewer") if instructions else ("ms", "faster")
-    columns = ["network", "ns-3, kb/s", "ours, kb/s", "difference, %"]
-    columns += [f"ns-3, {unit}", f"ours, {unit}", f"times {better}"]
+    columns = ["network", "ns-3, kb/s", "multihop, kb/s", "difference, %"]
+    columns += [f"ns-3, {unit}", f"multihop, {unit}", f"times {better}"]
     lines = []
     for row in rows:
         kbps = statistics.mean(row.ns3_kbps)
@@ -451,7 +451,7 @@ def counted(rows: Sequence[Row]) -> str:
     for row in rows:
         for program, kbps, found in (
             ("ns-3", row.ns3_kbps, row.ns3_counts),
-            ("ours", row.ours_kbps, row.ours_counts),
+            ("multihop", row.ours_kbps, row.ours_counts),
         ):
             means = [statistics.mean(one.get(kind, 0) for one in found) for kind in KINDS]
             lines.append([f"{row.title}: {program}", mean(kbps, 0), *(f"{value:.1f}" for value in means)])

@@ -38,7 +38,7 @@ def test_times_are_those_of_all_runs_and_differences_those_of_pairs() -> None:
     assert (
         beside_ns3.compared([first], instructions=True)
         .splitlines()[0]
-        .endswith("| ns-3, million instructions | ours, million instructions | times fewer |")
+        .endswith("| ns-3, million instructions | multihop, million instructions | times fewer |")
     )
 
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::rows::{Report, Row, Spread};
 use crate::targets::{TargetResult, verdicts};
 
-/// The table, and the targets.
+/// Formats the report as text: a table of the measurements, then the targets.
 pub(crate) fn text(report: &Report) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);

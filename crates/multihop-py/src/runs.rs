@@ -229,7 +229,7 @@ pub(crate) fn plan(
     Ok(serde_json::Value::from(runs?).to_string())
 }
 
-/// The scenario of a sweep as the file sweep.json of its folder has it.
+/// The scenario of a sweep, in the format of the file sweep.json in the folder of the sweep's results.
 #[pyfunction]
 pub(crate) fn sweep_request(request: Request) -> PyResult<String> {
     let (text, format, name, overrides) = request;

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::Needs;
 
-/// A filter; there is none.
+/// A compiled filter; no value of this type exists.
 #[derive(Debug)]
 pub(crate) enum Program {}
 

@@ -245,7 +245,7 @@ impl<E> Row<E> {
         Self::recorded_counter("probes", "Probes sent.", Side::Sender, read)
     }
 
-    /// The number of segments that arrived twice.
+    /// Declares the counter of segments that arrived twice.
     pub const fn duplicates(read: fn(&E) -> u64) -> Self {
         let about = "Segments with data that had arrived before.";
         Self::recorded_counter("duplicates", about, Side::Receiver, read)

@@ -44,9 +44,11 @@ pub struct PacingConfig {
 /// differ.
 #[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Rules {
-    /// Variation of round trips; the delay of the whole path where it has fewer hops than `reuse_hops`.
+    /// Rules of the paper's text: the variation of round-trip times, and on paths with fewer than `reuse_hops` hops the delay
+    /// of the whole path.
     Paper,
-    /// Variation of the delays themselves, the long ones left out; one hop's delay on such short paths.
+    /// Rules of the authors' implementation: the variation of the delays without the long ones, and on paths with fewer than
+    /// `reuse_hops` hops the delay of one hop.
     Authors,
 }
 

@@ -127,7 +127,7 @@ mod tests {
     const TEXT: &str = "duration = 9.0\nwarmup = 1.0\nrouting.protocol = \"aodv\"\n\
                         [topology]\nkind = \"chain\"\nhops = 3\n";
 
-    /// A recording of a run into which packets enter, and the result of the run.
+    /// A recording of a run with packets from outside the simulation, and the result of the run.
     fn recorded() -> (Request, Vec<u8>, Value) {
         let source = Source::Toml { text: TEXT.to_owned(), name: "a.toml".to_owned() };
         let scenario = Scenario::load_network(&source, &[], &Extensions::default()).unwrap();

@@ -395,7 +395,7 @@ impl He {
     }
 }
 
-/// The value of this number.
+/// The value in `all` whose number is `found`; the error says which ones are `allowed`.
 fn find<V: Copy, const N: usize>(
     all: [V; N],
     number: fn(V) -> u16,

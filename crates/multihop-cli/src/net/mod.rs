@@ -61,7 +61,7 @@ pub(crate) fn check_route(
 /// Effect of SIGTERM on a command's exit code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
-    /// Unfinished work: exit code 143.
+    /// SIGTERM interrupts unfinished work, so the command ends with exit code 143.
     Task,
     /// SIGTERM ends the command with exit code 0, because a service runs until it is stopped.
     Service,

@@ -1,4 +1,4 @@
-//! `bpf/cc_math.h`, compiled for the host, beside the policy of the simulator.
+//! Comparison of `bpf/cc_math.h`, compiled for the host, with the same computations in the simulator.
 
 use multihop_core::{BitRate, Duration};
 use multihop_transport::pacing::{Pacer, PacingConfig};
@@ -14,13 +14,13 @@ struct Step {
     gap: f64,
     rate: f64,
     is_held: bool,
-    /// The gap after a segment that was late by the round trip.
+    /// The gap after a segment that left one round trip later than planned.
     after_late: f64,
-    /// The mean of gaps to a receiver that delays ACKs, and to one that may.
+    /// The mean gap towards a receiver that delays ACKs, and towards one that may delay them.
     means: [f64; 2],
 }
 
-/// Round trips in us, hops, and segments for each ACK.
+/// Runs the program in C on these samples: round-trip time in us, number of hops, and number of acknowledged segments.
 fn in_c(name: &str, samples: &[(u32, u8, u32)]) -> Option<Vec<Step>> {
     let lines: String = samples.iter().map(|(us, hops, acked)| format!("{us} {hops} {acked}\n")).collect();
     Some(host::filter("math.c", name, lines)?.lines().map(step).collect())

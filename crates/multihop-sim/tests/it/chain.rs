@@ -137,7 +137,7 @@ fn after_the_last_hop_the_source_may_send_314_us_before_the_relay() {
     assert!(seen[0] > 2 * seen[1] && seen[1] > 0, "who sends next: {seen:?}");
 }
 
-/// An exchange without disturbance, to the nanosecond.
+/// Whether the four frames form an undisturbed exchange, with all times exact to the nanosecond.
 fn exchange([rts, cts, data, ack]: [&Sent; 4], from: u32, to: u32) -> bool {
     let kinds = [rts, cts, data, ack].map(|frame| (frame.kind, frame.node, frame.to));
     let expected = [

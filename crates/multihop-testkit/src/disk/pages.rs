@@ -50,7 +50,7 @@ impl Trace {
         (found, is_lost)
     }
 
-    /// The contents at the latest sync, and the changes since.
+    /// The contents of a file at its latest sync, and the later changes.
     fn unsynced(&self, file: NodeId, at: usize) -> (Vec<u8>, Vec<Change<'_>>) {
         let Kind::File(before) = &self.nodes[file].kind else { panic!("contents of what is no file") };
         let (mut safe, mut changes) = (before.clone(), Vec::new());
@@ -84,7 +84,8 @@ impl Trace {
     }
 }
 
-/// A part of the changes. Shortening is done in order: what was written before it is not seen behind the new end.
+/// The contents if only a part of the changes has reached the disk. Truncations take effect in order: data written before a
+/// truncation does not reappear behind the new end.
 fn partly(safe: Vec<u8>, changes: &[Change<'_>], rng: &mut Rng) -> Vec<u8> {
     let mut versions = vec![safe];
     let mut shortened = vec![0];
@@ -96,7 +97,7 @@ fn partly(safe: Vec<u8>, changes: &[Change<'_>], rng: &mut Rng) -> Vec<u8> {
         }
         versions.push(next);
     }
-    // The last shortening on the disk, and the last version before the first one that is not.
+    // The last truncation that is on the disk, and the last version before the first truncation that is not.
     let chosen = pick(0, shortened.len() - 1, rng);
     let (first, last) =
         (shortened[chosen], shortened.get(chosen + 1).map_or(versions.len(), |next| *next) - 1);
@@ -116,7 +117,7 @@ fn partly(safe: Vec<u8>, changes: &[Change<'_>], rng: &mut Rng) -> Vec<u8> {
     found
 }
 
-/// A number from `low` to `high`; often one of the two.
+/// A random number from `low` to `high`; half of the time it is one of these two.
 fn pick(low: usize, high: usize, rng: &mut Rng) -> usize {
     let more = u32::try_from(high - low + 1).expect("few changes");
     match rng.below(4) {

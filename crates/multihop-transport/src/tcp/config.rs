@@ -23,7 +23,7 @@ use crate::settings::TIMEOUT;
 #[settings(check = Self::check)]
 pub struct Config {
     /// Congestion control, built-in or user-defined.
-    // First, because its keys may change which signals it needs.
+    // This field is the first, because the keys of a congestion control decide which signals it needs.
     #[key(flatten)]
     pub congestion: Algorithm,
     /// Largest window of the sender, segments.

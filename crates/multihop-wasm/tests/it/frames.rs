@@ -1,4 +1,4 @@
-//! How a frame reached its receiver, as the records of a detailed stretch have it.
+//! The reception of frames, as the records of a recording with full detail describe it.
 
 use multihop_core::{Duration, Instant};
 use multihop_scenario::{Scenario, Source};

@@ -51,7 +51,7 @@ pub enum Chunk {
     Credit {
         /// Channel of the messages.
         channel: u16,
-        /// Credit for the channel since it was opened: the sum of what the receiver of this chunk may use.
+        /// Total credit for the channel since it was opened: the bytes that the receiver of this chunk may have sent.
         limit: u64,
     },
 }

@@ -119,7 +119,7 @@ impl Costs {
     }
 }
 
-/// Addresses with `N` numbers each; `None` if the length is not a multiple of theirs.
+/// Parses entries of one address and `N` numbers each; `None` if the last entry is incomplete.
 fn rows<A: Address, const N: usize>(bytes: &[u8]) -> Option<impl Iterator<Item = (A, [u32; N])>> {
     let size = A::LEN + 4 * N;
     let row = |row: &[u8]| {

@@ -5,7 +5,7 @@ use std::fs;
 use super::super::{multihop, stdout};
 use super::*;
 
-/// A new key; its public half.
+/// Creates a key in a file; returns its public key.
 fn keygen(folder: &Folder, name: &str) -> String {
     stdout(&multihop(folder, &["keygen", name])).trim().to_owned()
 }

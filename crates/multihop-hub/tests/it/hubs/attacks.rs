@@ -162,7 +162,7 @@ fn forged_icmp_errors_do_not_end_a_connection() {
         let mut all = [transfer];
         let mut heard = Vec::new();
         for step in 0..12_000 {
-            // It quotes a datagram that has just left, and sometimes the last one before a pause.
+            // The attacker quotes a datagram that has just left, and sometimes the last one before a pause.
             let again = if step % 100 == 0 { heard.clone() } else { Vec::new() };
             heard = net.heard.replace(Vec::new()).filter(|new| !new.is_empty()).unwrap_or(heard);
             for packet in heard.iter().chain(&again) {

@@ -37,7 +37,7 @@ fn every_tlv_of_babel() {
             "1200,400",
             "0x0102",
             "1",
-            // What tshark calls the address of an IHU begins with the cost and ends with the timestamps.
+            // tshark's "address" of an IHU also contains the cost in front and the timestamps at the end.
             "018004b00a00000203080000000100000002",
             "0x0180",
             "3,3",

@@ -148,7 +148,7 @@ fn hash(bytes: &[u8]) -> String {
     format!("{hash:016x}")
 }
 
-/// One part to a line.
+/// Formats the parts as JSON, with one part in each line.
 fn text(parts: &Parts) -> String {
     let lines = parts.iter().map(|(name, part)| format!("  {}: {part}", Value::from(name.as_str())));
     lines.collect::<Vec<_>>().join(",\n")

@@ -49,23 +49,23 @@ fn links() -> impl Strategy<Value = LinkConfig> {
     })
 }
 
-/// Bytes of a message, which no other message has.
+/// The data of a message, which differ from those of every other message.
 fn bytes(channel: u16, message: u64, len: u64) -> Vec<u8> {
     let first = u64::from(channel) * 101 + message * 7;
     (0..len).map(|i| u8::try_from((first + i * 31 + i / 251) % 256).expect("below 256")).collect()
 }
 
-/// What one end sends and what the other one has read of it.
+/// The messages of one channel: those that one end sends, and what the other end has read of them.
 struct Flow {
     id: ChannelId,
     plan: Plan,
     /// Time at which each message was sent.
     sent: Vec<Instant>,
-    /// Time at which the next one is sent.
+    /// Time at which the next message is sent.
     next: Instant,
     /// Bytes of each message that has arrived, and whether it is complete.
     arrived: Vec<(Vec<u8>, bool)>,
-    /// Whether the peer has given up a message.
+    /// Whether the sender has abandoned each message.
     gaps: Vec<bool>,
     /// The last message that was read to its end.
     last: Option<u64>,
@@ -230,7 +230,7 @@ proptest! {
     }
 }
 
-/// Delay of every packet.
+/// One-way delay of every packet.
 const DELAY: Duration = Duration::from_millis(20);
 /// The longest time for which a packet is held back.
 const HOLD: Duration = Duration::from_millis(200);

@@ -21,7 +21,7 @@ pub(super) const WINDOW: u16 = 65_535;
 
 pub(super) type Tcp = Script<TcpEnd, Seen>;
 
-/// A packet or an event, in either direction.
+/// A packet in either direction, or an event of the endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Seen {
     /// Full data segments, by number; they acknowledge nothing new.

@@ -27,7 +27,7 @@ fn windows(tcp: &multihop_transport::tcp::TcpEnd) -> (u32, u32, u64) {
     (tcp.cwnd() / MSS, tcp.ssthresh() / MSS, tcp.counters().undone)
 }
 
-/// RFC 3708: all that left again is reported as a duplicate.
+/// RFC 3708: the reduction is undone once every retransmission has been reported as a duplicate.
 #[test]
 fn a_duplicate_of_the_only_retransmission_undoes_the_reduction() {
     let mut s = in_recovery(with_undo());

@@ -97,7 +97,7 @@ fn a_clean_path_needs_no_retransmission() {
     }
 }
 
-/// A third segment that waits for a fourth is acknowledged by the receiver's timer.
+/// With an ACK for every two segments, the third segment is acknowledged only by the receiver's timer.
 #[test]
 fn a_timeout_covers_the_hold_by_its_samples_or_by_a_term_of_its_own() {
     let of = |covers_hold| {

@@ -19,7 +19,7 @@ pub(super) const WINDOW: u16 = 64;
 
 pub(super) type Tpa = Script<TpaEnd, Seen>;
 
-/// A packet or an event, in either direction.
+/// A packet in either direction, or an event of the endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Seen {
     /// A full data segment that acknowledges nothing: block, position, TxSeq.
@@ -93,7 +93,7 @@ pub(super) fn peer_acked(block: u16, positions: &[u8], tx_seq: u8) -> Ack {
     Ack { block: number(PEER_ISS, block), ..acked(block, positions, tx_seq) }
 }
 
-/// An empty segment of the script, which has sent no data.
+/// An empty segment from the peer, whose part the script plays and which has sent no data.
 pub(super) fn from_peer() -> Segment {
     Segment { source: REMOTE, destination: LOCAL, block: PEER_ISS, window: WINDOW, ..Segment::default() }
 }
