@@ -13,11 +13,11 @@ pub(crate) struct Case {
     pub(crate) nodes: u32,
     /// Number of networks with different seeds that are measured together.
     pub(crate) networks: u32,
-    /// The measured interval for time, in simulated seconds.
+    /// The simulated interval over which time is measured, s.
     pub(crate) timed: [f64; 2],
-    /// The measured interval for instructions, in simulated seconds.
+    /// The simulated interval over which instructions are counted, s.
     pub(crate) counted: [f64; 2],
-    /// The family of networks that differ only in size.
+    /// The family of networks that differ in size only.
     pub(crate) family: Option<Family>,
     /// Whether a longer run checks that memory does not grow.
     pub(crate) watched: bool,
@@ -51,7 +51,8 @@ pub(crate) const CASES: &[Case] = &[
     small("saturated-10-n", 11, networks::cell_n),
     small("saturated-10-ax", 11, networks::cell_ax),
     small("cross", 9, cross),
-    // From here on there are 50 nodes per square kilometre, and one TCP flow for every ten nodes.
+    // All further networks have 50 nodes per square kilometre; in the mobile ones there is one TCP flow for
+    // every ten nodes.
     mobile("mobile-50-aodv", 50, networks::mobile_aodv),
     mobile("mobile-50-ofdm", 50, networks::mobile_ofdm),
     mobile("mobile-50-olsr", 50, networks::mobile_olsr),

@@ -37,11 +37,12 @@ impl Moment {
     pub(crate) fn now() -> Option<Self> {
         let up = numbers(&fs::read_to_string("/proc/uptime").ok()?).next()?;
         let stat = fs::read_to_string("/proc/stat").ok()?;
-        // User, nice, system, idle, waiting, interrupts (two kinds), stolen.
+        // The fields are user, nice, system, idle, waiting, interrupts (two kinds) and stolen time.
         let times: Vec<_> = numbers(stat.lines().next()?.strip_prefix("cpu ")?).collect();
         let busy: f64 = [0, 1, 2, 5, 6, 7].iter().filter_map(|&n| times.get(n)).sum();
         let own = fs::read_to_string("/proc/self/stat").ok()?;
-        // From the third field on; the 14th to 17th are the times of this process and its children.
+        // The text begins with the third field; the 14th to 17th fields are the times of this process and its
+        // children.
         let own: f64 =
             numbers(own.rsplit_once(") S ").or_else(|| own.rsplit_once(") R "))?.1).skip(10).take(4).sum();
         let averages = fs::read_to_string("/proc/loadavg").ok()?;
@@ -49,7 +50,7 @@ impl Moment {
         Some(Self { up, busy: busy / TICKS, own: own / TICKS, load: load.try_into().ok()? })
     }
 
-    /// The load from here until `after`.
+    /// The load between this moment and `after`.
     pub(crate) fn until(self, after: Self) -> Load {
         let others = (after.busy - self.busy) - (after.own - self.own);
         Load {

@@ -116,7 +116,7 @@ fn row(case: &Case, counter: Option<&InstructionCounter>) -> anyhow::Result<Row>
     Ok(Row::new(case, &samples, events, cost, memory(case)?))
 }
 
-/// Peak memory, from runs of their own.
+/// Measures the peak memory in separate runs.
 fn memory(case: &Case) -> anyhow::Result<Memory> {
     let peak = |nodes, seconds| {
         let stretch = Stretch { case, size: Size { nodes, seed: 1 }, times: [0.0, seconds] };

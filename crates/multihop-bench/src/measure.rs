@@ -1,4 +1,4 @@
-//! One run of one case: in this process, in a child process, or under callgrind.
+//! A run of a case: in this process, in a child process, or under callgrind.
 
 use std::fs;
 use std::ops::ControlFlow;

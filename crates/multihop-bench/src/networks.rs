@@ -9,7 +9,7 @@ use multihop_radio::grid::Point;
 use multihop_radio::mobility::Track;
 use multihop_scenario::{Scenario, Source};
 
-/// A scenario that lasts until `to`, with a warm-up until `from`; `text` must contain neither.
+/// A scenario that lasts until `to`, with a warm-up until `from`; `text` must not set duration or warm-up.
 pub(crate) fn load(text: &str, from: f64, to: f64) -> anyhow::Result<Scenario> {
     let source = Source::Toml { text: text.to_owned(), name: "benchmark".to_owned() };
     let times = [("duration", to), ("warmup", from)].map(|(key, time)| (key.to_owned(), format!("{time:?}")));
@@ -153,12 +153,12 @@ fn mobile(size: Size, routing: &str) -> anyhow::Result<String> {
     Ok(format!("{}{MOVEMENT}routing = {{ {routing} }}\n{flows}", place(size, "")))
 }
 
-/// `nodes` at a fixed density.
+/// Places nodes at random with the usual density.
 fn place(size: Size, more: &str) -> String {
     place_apart(size, AREA_OF_A_NODE, more)
 }
 
-/// `nodes` with so many square metres for each.
+/// Places nodes at random with `area` square metres for each.
 fn place_apart(size: Size, area: f64, more: &str) -> String {
     let Size { nodes, seed } = size;
     let side = (f64::from(nodes) * area).sqrt();
@@ -167,17 +167,18 @@ fn place_apart(size: Size, area: f64, more: &str) -> String {
     )
 }
 
-/// One node in `every` sends `kbps` to a node that is [`HOPS`] hops away at the beginning.
+/// Adds flows of datagrams: one node in `every` sends `kbps` to a node that is [`HOPS`] hops away at the
+/// beginning.
 fn with_datagrams(network: &str, every: u32, kbps: f64) -> anyhow::Result<String> {
     let flows: String = pairs(network, every)?
         .into_iter()
-        // Spread over a second, so that they do not all send at once.
+        // The starts are spread over a second, so that the nodes do not all send at once.
         .map(|(from, to)| cbr(from, to, f64::from(from / every % 100) * 0.01, kbps, 512))
         .collect();
     Ok(network.to_owned() + &flows)
 }
 
-/// One node in `every`, with a node that is [`HOPS`] hops away at the beginning.
+/// Pairs of nodes: one node in `every`, each with a node that is [`HOPS`] hops away at the beginning.
 fn pairs(network: &str, every: u32) -> anyhow::Result<Vec<(u32, u32)>> {
     let empty = load(&format!("{network}{}", cbr(0, 1, 0.0, 1.0, 512)), 0.0, 1.0)?;
     let layout = empty.topology.place(empty.seed)?;
@@ -193,7 +194,7 @@ fn pairs(network: &str, every: u32) -> anyhow::Result<Vec<(u32, u32)>> {
 }
 
 const AREA_OF_A_NODE: f64 = 20_000.0; // m2
-/// Area of a node in a street, m2: with ranges of 699 m a node has as many neighbours as with 250 m and
+/// Area per node in a street, m2: with ranges of 699 m a node has as many neighbours as with 250 m and
 /// [`AREA_OF_A_NODE`].
 const AREA_IN_A_STREET: f64 = 156_000.0;
 const HOPS: u32 = 3;
@@ -238,7 +239,7 @@ impl<'a> Places<'a> {
         Self { positions, by_x, range }
     }
 
-    /// The nodes in range of a node, itself included.
+    /// The nodes in range of a node, including the node itself.
     fn neighbours(&self, node: u32) -> Vec<u32> {
         let (range, a) = (self.range, self.positions[node as usize]);
         let hears = |b: &[f64; 2]| {
@@ -251,7 +252,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The lowest node at a distance of [`HOPS`] hops, or at the largest smaller distance; none without neighbours.
+/// The node with the lowest number at a distance of [`HOPS`] hops or, if there is none, at the largest
+/// smaller distance; `None` without neighbours.
 fn farthest(neighbours: impl Fn(u32) -> Vec<u32>, from: u32) -> Option<u32> {
     let mut reached = BTreeSet::from([from]);
     let mut frontier = reached.clone();

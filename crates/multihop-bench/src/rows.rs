@@ -19,7 +19,7 @@ pub(crate) struct Row {
     /// Measured interval for instructions, in simulated seconds.
     pub(crate) counted: [f64; 2],
     pub(crate) runs: usize,
-    /// Sum over all networks, like events and frames.
+    /// Simulated time of all networks together, s.
     pub(crate) sim_seconds: f64,
     pub(crate) events: u64,
     pub(crate) frames: u64,
@@ -43,7 +43,8 @@ pub(crate) struct Memory {
     pub(crate) peak_bytes: Option<u64>,
     /// Peaks of runs of [`WATCHED`](crate::targets::WATCHED) simulated seconds.
     pub(crate) peak_bytes_over_time: Option<[u64; 2]>,
-    /// Number of nodes and peak of a smaller network of the same kind, whose run is as long as the first of these.
+    /// Number of nodes and peak memory of a smaller network of the same kind, whose run is as long as the
+    /// first one in `peak_bytes_over_time`.
     pub(crate) peak_bytes_of_few: Option<(u32, u64)>,
 }
 
@@ -88,7 +89,7 @@ impl Row {
         }
     }
 
-    /// CPU seconds of the fastest run: disturbances only make runs slower.
+    /// CPU seconds of the fastest run, because disturbances only make runs slower.
     pub(crate) fn time(&self) -> Cost {
         let seconds = self.cpu_per_sim_second.unwrap_or(self.wall_per_sim_second).min * self.sim_seconds;
         Cost {

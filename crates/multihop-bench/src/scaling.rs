@@ -11,7 +11,7 @@ use crate::cases::Case;
 use crate::machine::{self, Load, Moment};
 use crate::networks::Size;
 
-/// The name of this measurement, beside those of the scenarios.
+/// The name of this measurement in the list of scenarios.
 pub(crate) const NAME: &str = "sweep-scaling";
 
 /// Time of equal runs on one thread and on several.
@@ -40,7 +40,7 @@ impl Scaling {
             .collect::<Result<_, _>>()?;
         let before = Moment::now();
         let (mut alone, mut together) = (f64::INFINITY, f64::INFINITY);
-        // Alternating, so that both meet the same load.
+        // The rounds alternate, so that both measurements meet the same load.
         for _ in 0..rounds.max(1) {
             alone = alone.min(time(&scenarios, 1)?);
             together = together.min(time(&scenarios, threads)?);

@@ -41,7 +41,7 @@ struct StationEntry {
 }
 
 impl Entry {
-    /// Describes an emulation; removes the descriptions of those that were killed.
+    /// Writes the description of an emulation, and removes the descriptions of emulations that were killed.
     pub(crate) fn new(
         folder: &Path,
         scenario: &str,
@@ -83,8 +83,8 @@ impl Drop for Entry {
     }
 }
 
-/// Runs a shell, or another program, at a station (number or name) of an emulation. `pid` is that of the emulation, if
-/// there are several.
+/// Runs a shell, or another program, at a station (number or name) of an emulation. `pid` selects one of
+/// several emulations.
 pub fn enter(station: &str, pid: Option<u32>, words: &[OsString]) -> Result<ExitStatus, EmulateError> {
     let description = find(pid)?;
     let stations = &description.stations;
@@ -95,7 +95,7 @@ pub fn enter(station: &str, pid: Option<u32>, words: &[OsString]) -> Result<Exit
     let (program, arguments) = words.split_first().map_or((&shell, words), |(first, rest)| (first, rest));
     let variables = address_variables(stations.len());
     let run = || format!("run {}", program.display());
-    // From the keyboard they are for the program, whose end ends this process as well.
+    // Signals from the keyboard are for the program; its end ends this process as well.
     let _caught = Signals::catch(&[SIGINT, SIGQUIT]).tried(run)?;
     Command::new(program).args(arguments).envs(variables).status().tried(run)
 }
@@ -111,7 +111,8 @@ fn join(description: &Description, network: &Path) -> Result<(), EmulateError> {
     if user.metadata().tried(join)?.ino() != ours {
         setns(user, CloneFlags::CLONE_NEWUSER).tried(join)?;
     }
-    // That of children, not of this process. /proc shows nobody else.
+    // Only children enter the PID namespace, this process does not. The namespace's /proc shows no processes
+    // outside of it.
     setns(processes, CloneFlags::CLONE_NEWPID).tried(join)?;
     setns(network, CloneFlags::CLONE_NEWNET).tried(join)?;
     setns(mounts, CloneFlags::CLONE_NEWNS).tried(join)
@@ -124,7 +125,7 @@ pub(crate) fn all() -> Vec<Description> {
     found
 }
 
-/// The emulation that is meant.
+/// The emulation with this process number; without a number, the only one that runs.
 pub(crate) fn find(pid: Option<u32>) -> Result<Description, EmulateError> {
     let mut found = all();
     let list: Vec<_> = found.iter().map(|entry| format!("{} ({})", entry.pid, entry.scenario)).collect();
@@ -150,7 +151,8 @@ fn running(path: &Path) -> Option<Description> {
     }
 }
 
-/// Creates the folder for this user alone. Another user may have created it before, to redirect what is written there.
+/// Creates the folder for this user alone. An existing folder is accepted only if no other user could have
+/// put links into it.
 fn make_own(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     if is_own(folder) {
@@ -182,7 +184,7 @@ pub(crate) fn readers_socket(description: &Path) -> PathBuf {
     description.with_extension("sock")
 }
 
-/// Folder for this user's emulations; the variable is unset for some services, and in containers.
+/// Folder for this user's emulations. The environment variable is unset for some services, and in containers.
 pub(crate) fn folder() -> PathBuf {
     match env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Path::new(&folder).join("multihop"),

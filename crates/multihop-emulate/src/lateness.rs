@@ -4,7 +4,7 @@ use multihop_core::Duration;
 use multihop_sim::Histogram;
 use serde::Serialize;
 
-/// How well an emulation kept up with the wall clock.
+/// Measurements of how well an emulation kept up with the wall clock.
 #[derive(Clone, Debug, Serialize)]
 pub struct EmulationResult {
     /// Packets of programs that entered the simulated network.

@@ -76,16 +76,17 @@ pub struct Options {
     pub outputs: Outputs,
     /// Records the packets that enter.
     pub recording: Option<Recording>,
-    /// A program that the emulation ends with.
+    /// A program whose end ends the emulation.
     pub command: Option<Command>,
     /// A program that controls the emulation.
     pub client: Option<Client>,
-    /// Where the output of the scenario's programs goes: `program-N.txt` in this folder; without one it is that of this
-    /// process.
+    /// Folder in which the output of the scenario's programs is stored as `program-N.txt`; `None` if the
+    /// programs have the output of this process.
     pub folder: Option<PathBuf>,
-    /// Whether standard output belongs to something else, so that programs write to standard error.
+    /// Whether standard output is used for something else, so that programs write to standard error.
     pub stdout_is_taken: bool,
-    /// Whether to wait for the last moments before each event without sleeping: less late, for a whole processor.
+    /// Whether the last moments before each event are waited for without sleeping: events are less late, but
+    /// one processor is always busy.
     pub busy_wait: bool,
     /// Whether the recording is read while it grows.
     pub is_followed: bool,
@@ -99,7 +100,7 @@ pub struct Options {
 /// has arrived.
 pub type Ready = Box<dyn FnOnce(&dyn Fn() -> bool)>;
 
-/// A program that an emulation ends with.
+/// A program whose end ends the emulation.
 pub struct Command {
     /// Node or host in whose network namespace the command runs: number or name.
     pub station: String,
@@ -113,9 +114,9 @@ pub struct Emulated {
     /// Measurements of the simulated network.
     #[serde(flatten)]
     pub run: RunResult,
-    /// How well it kept up with the wall clock.
+    /// Measurements of how well the emulation kept up with the wall clock.
     pub emulation: EmulationResult,
-    /// The scenario's programs in their order, then the command.
+    /// Results of the scenario's programs in their order, then of the command.
     pub programs: Vec<ProgramResult>,
     /// The signal that ended the emulation, if one did.
     #[serde(skip)]
@@ -125,7 +126,7 @@ pub struct Emulated {
 /// Why an emulation has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulateError {
-    /// The machine does not allow it.
+    /// The system does not allow an operation.
     #[error("cannot {action}: {error}")]
     System {
         /// Operation that was tried.
@@ -162,7 +163,7 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
     let names = stations::names(scenario)?;
     let command =
         options.command.map(|command| stations::find(&names, &command.station).map(|n| (n, command.words)));
-    // Before this process becomes another user.
+    // This is read before this process becomes another user.
     let folder = enter::folder();
     multihop_linux::netns::gain_rights().tried(|| {
         "become root of a user namespace, which an ordinary user needs (allow it by sysctl \

@@ -21,7 +21,7 @@ use crate::request::{Start, Stream};
 use crate::sandbox::Sandbox;
 use crate::stations::address_variables;
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgramResult {
     /// Node or host in whose network namespace the program ran.
@@ -41,7 +41,7 @@ pub struct ProgramResult {
 /// All programs of an emulation.
 pub(crate) struct Programs {
     programs: Vec<State>,
-    /// The one that ends the emulation.
+    /// Index of the program whose end ends the emulation.
     command: Option<usize>,
     place: Place,
     stations: usize,
@@ -65,7 +65,7 @@ struct State {
     phase: Phase,
     /// Whether the program leads its own process group, to which signals are sent as a whole.
     leads: bool,
-    /// Whether a client has started it.
+    /// Whether a client has started the program.
     is_of_client: bool,
     stopped: bool,
     process: Option<Process>,
@@ -107,7 +107,7 @@ impl Programs {
         })
     }
 
-    /// Captured output of a program from a byte on.
+    /// Captured output of a program, beginning with byte `from`.
     pub(crate) fn output(&mut self, program: usize, stream: Stream, from: i64) -> Result<Value, String> {
         let unknown = self.unknown(program);
         let state = self.programs.get_mut(program).ok_or(unknown)?;
@@ -160,7 +160,7 @@ impl Programs {
         }
     }
 
-    /// Starts and stops what is due, and notes what has ended.
+    /// Starts and stops the programs that are due, and records those that have ended.
     pub(crate) fn update(&mut self, now: Instant, sandbox: &Sandbox) {
         for n in 0..self.programs.len() {
             if matches!(self.programs[n].phase, Phase::Waiting) && self.programs[n].start <= now {

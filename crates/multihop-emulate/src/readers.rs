@@ -31,7 +31,7 @@ impl Readers {
     /// The next reader that has connected.
     pub(crate) fn accept(&self) -> Option<Box<dyn Write + Send>> {
         let (stream, _) = self.listener.accept().ok()?;
-        // The network cannot wait for a reader: one that is this far behind is given up.
+        // The simulated network cannot wait for a reader, so a reader that is this far behind is dropped.
         let _ = setsockopt(&stream, sockopt::SndBuf, &BEHIND);
         stream.set_nonblocking(true).ok()?;
         Some(Box::new(stream))

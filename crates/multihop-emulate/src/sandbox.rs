@@ -18,7 +18,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::{EmulateError, Tried};
 
-/// Starts programs on a thread of its own, so that the simulated network need not wait.
+/// Starts programs on a separate thread, so that the simulated network need not wait.
 pub(crate) struct Sandbox {
     /// Queue of requests to the sandbox's thread; `None` while the sandbox ends.
     requests: Option<Sender<Request>>,
@@ -33,8 +33,9 @@ struct Request {
     command: Command,
 }
 
-/// The first process: a shell that takes over orphans while it waits for the end of its input, by `cat`, which programs may
-/// kill. Then it removes the files in its arguments, which this process could not remove if it was killed.
+/// Program of the first process: a shell that adopts orphans. It waits for the end of its input with `cat`,
+/// which programs may kill. It then removes the files in its arguments, because this process cannot remove
+/// them if it was killed.
 const FIRST: &str = "mount -t proc proc /proc 2>/dev/null; echo ready; \
                      until cat >/dev/null; do :; done; exec rm -f -- \"$@\"";
 
@@ -111,7 +112,7 @@ impl Sandbox {
 /// Moves this thread and its children out of the view of the machine's files and processes.
 fn isolate(hosts: &str) -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
-    // Mounts of this thread are not those of the machine.
+    // Without this, mounts of this thread would also change the mounts of the machine.
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
     cover(&[("/etc/hosts", hosts), ("/etc/resolv.conf", "# The emulated network has no name server.\n")])?;
     Ok(unshare(CloneFlags::CLONE_NEWPID)?)
@@ -127,7 +128,7 @@ fn cover(files: &[(&str, &str)]) -> io::Result<()> {
         fs::write(&file, text)?;
         mount(Some(&file), *path, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
     }
-    // The mounts of the files keep it.
+    // The file system in memory exists as long as the mounts of its files.
     Ok(umount2(&memory, MntFlags::MNT_DETACH)?)
 }
 
@@ -142,7 +143,7 @@ fn first_process(leftovers: &[PathBuf]) -> io::Result<Child> {
 
 fn hosts(names: &[String]) -> String {
     let own = (0..).map(NodeId).zip(names);
-    // Names of their own for IPv6, because programs would prefer it under the same name.
+    // Addresses of IPv6 have separate names, because programs would prefer IPv6 under a common name.
     let lines = own.map(|(node, name)| format!("{} {name}\n{} ip6-{name}\n", node.addr(), node.addr6()));
     let local = "127.0.0.1 localhost\n::1 ip6-localhost\n".to_owned();
     std::iter::once(local).chain(lines).collect()

@@ -64,7 +64,7 @@ impl Stations {
         &self.ports
     }
 
-    /// Hands a packet to the kernel of a station.
+    /// Passes a packet to the kernel of a station.
     pub(crate) fn send(&self, node: NodeId, interface: Interface, packet: &[u8]) {
         let found = self.ports.binary_search_by_key(&(node, interface), |port| (port.node, port.interface));
         self.ports[found.expect("packets leave at interfaces of the scenario")].tun.send(packet);
@@ -146,14 +146,14 @@ fn settings(interface: &str, port: Port, is_own: bool) {
         }
     }
     let of_interface = [
-        // The simulated router of a station sends ICMP errors to it with the station's own address.
+        // ICMP errors of the simulated router have the station's own address as their source.
         ("ipv4", "accept_local", "1"),
         ("ipv4", "rp_filter", "0"),
         ("ipv4", "send_redirects", "0"),
         ("ipv4", "accept_redirects", "0"),
         ("ipv6", "accept_redirects", "0"),
         ("ipv6", "disable_ipv6", "0"),
-        // Nobody else can have the addresses, and there are no routers that advertise networks.
+        // No other host can have the addresses, and no router advertises networks.
         ("ipv6", "accept_dad", "0"),
         ("ipv6", "dad_transmits", "0"),
         ("ipv6", "router_solicitations", "0"),
@@ -163,7 +163,7 @@ fn settings(interface: &str, port: Port, is_own: bool) {
         set(&format!("{family}/conf/{interface}/{parameter}"), value);
     }
     if port == Port::Tun {
-        // No address that the kernel makes up.
+        // The kernel must not create addresses of its own.
         set(&format!("ipv6/conf/{interface}/addr_gen_mode"), "1");
     }
 }

@@ -98,13 +98,14 @@ mod linux {
         RouteChange { network: change.destination, is_there: change.is_there }
     }
 
-    /// Report that any route may have changed.
+    /// The report that any route may have changed.
     fn any() -> Vec<RouteChange> {
         let all: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
         all.map(|address| RouteChange { network: (address, 0), is_there: true }).to_vec()
     }
 
-    /// Count of the descriptors that this process has open, so that programs with many sockets do not run out of them.
+    /// Number of descriptors that the watching of routes uses in this process, which is limited so that
+    /// programs with many sockets do not run out of descriptors.
     #[derive(Debug)]
     struct Count;
 
@@ -123,7 +124,7 @@ mod linux {
 
     static OPEN: AtomicUsize = AtomicUsize::new(0);
     const MAX_OPEN: usize = 64;
-    /// Maximum number of changes in one report: each is compared with each peer.
+    /// Maximum number of changes in one report, because each change is compared with each peer.
     const MAX_CHANGES: usize = 64;
 
     #[cfg(test)]
@@ -149,7 +150,7 @@ mod linux {
                         seen.extend(news.next().await);
                         news.rest(0);
                     }
-                    // More than the kernel keeps.
+                    // More changes than the kernel's queue keeps.
                     let many: String = (0..2000)
                         .map(|n| format!("route add 10.8.{}.{}/32 dev lo\n", n / 250, n % 250))
                         .collect();

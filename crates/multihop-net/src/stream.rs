@@ -22,9 +22,9 @@ use multihop_transport::channel::{self, ChannelId, Channels};
 
 /// One end of a connection, as a tokio stream of bytes in both directions.
 ///
-/// [`shutdown`](tokio::io::AsyncWriteExt::shutdown) closes our side and returns once the peer has everything
-/// that was written. A stream that is dropped closes in the background, as a TCP socket does: written data
-/// is still delivered, and the peer gets a reset if data from it was not read.
+/// [`shutdown`](tokio::io::AsyncWriteExt::shutdown) closes this side and returns once the peer has everything
+/// that was written. A stream that is dropped closes in the background, as a TCP socket does: written data is
+/// still delivered, and the peer gets a reset if data from it was not read.
 #[derive(Debug)]
 pub struct Stream {
     handle: Arc<Handle>,

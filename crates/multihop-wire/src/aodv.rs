@@ -149,7 +149,7 @@ impl Message {
         }
     }
 
-    /// Bytes that [`emit`](Self::emit) appends.
+    /// Number of bytes that [`emit`](Self::emit) appends.
     pub const fn wire_len(&self) -> usize {
         match self {
             Self::Request(_) => 24,
@@ -226,7 +226,7 @@ impl Reply {
 }
 
 impl Error {
-    /// Most destinations in one message.
+    /// Maximum number of destinations in one message.
     pub const MAX_UNREACHABLE: usize = 255;
 
     fn parse(r: &mut Reader<'_>) -> Result<Self, ParseError> {

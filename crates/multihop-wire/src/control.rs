@@ -46,7 +46,7 @@ pub struct Syn {
 }
 
 impl Syn {
-    /// The refusal of a SYN with another version, or with an unknown option that must be understood.
+    /// The reset that refuses a SYN with another version, or with an unknown option that must be understood.
     pub fn refusal(&self) -> Option<Reset> {
         let (cause, text) = match self.options.unknown {
             _ if self.options.version != VERSION => (Cause::VERSION, VERSION.to_string()),
@@ -60,18 +60,18 @@ impl Syn {
 /// A segment that resets a connection or refuses a SYN.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Reset {
-    /// Why the sender resets the connection.
+    /// The reason for which the sender resets the connection.
     pub cause: Cause,
-    /// A number that only an end of the connection can have: of a segment that the receiver of this reset has sent, or
-    /// of the one that it expects.
+    /// A number that proves that the sender is an end of the connection: that of a segment that the receiver
+    /// of this reset has sent, or of the segment that the receiver expects.
     pub number: u32,
-    /// Whether `number` is of the segment that the receiver of this reset expects.
+    /// Whether `number` is that of the segment that the receiver of this reset expects.
     pub is_expected: bool,
     /// Details for people: at most [`MAX_TEXT`](Self::MAX_TEXT) visible ASCII characters and blanks.
     pub text: String,
 }
 
-/// Why an end resets a connection.
+/// The reason for which an end resets a connection.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Cause(pub u8);
 
@@ -93,7 +93,7 @@ impl Cause {
     /// The peer has broken a rule or a limit of channels; the text says which.
     pub const CHANNEL: Self = Self(7);
 
-    /// Words for the cause, for messages.
+    /// A description of the cause for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ABORTED => "aborted",
@@ -137,7 +137,8 @@ impl Control {
         }
     }
 
-    /// The number of a SYN or a keepalive; of a reset, the number that proves it.
+    /// The number of a SYN or a keepalive; for a reset, the number that proves that its sender is an end of
+    /// the connection.
     pub const fn number(&self) -> u32 {
         match self {
             Self::Syn(syn) => syn.number,
@@ -198,7 +199,7 @@ impl Control {
     }
 }
 
-/// The SYN, or SYN ACK, behind its kind.
+/// Parses a SYN or SYN ACK without its first byte, the kind.
 fn parse_syn(mut reader: Reader<'_>, has_answer: bool) -> Result<Syn, ParseError> {
     let attempt = reader.u8()?;
     reader.u8()?;
@@ -212,7 +213,7 @@ fn parse_syn(mut reader: Reader<'_>, has_answer: bool) -> Result<Syn, ParseError
     Ok(Syn { number, attempt, answers, window, options: Options::parse(reader.rest())? })
 }
 
-/// Parses a reset after its kind.
+/// Parses a reset without its first byte, the kind.
 fn parse_reset(mut reader: Reader<'_>) -> Result<Reset, ParseError> {
     let cause = Cause(reader.u8()?);
     let is_expected = reader.u8()? & 1 != 0;

@@ -13,11 +13,13 @@ use crate::reader::Reader;
 /// A segment of a user-defined transport.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Segment {
-    /// Opens, watches or resets the connection. A keepalive has the connection number plus one.
+    /// A control segment, which opens, watches or resets the connection. A keepalive has the connection
+    /// number plus one.
     Control(Control),
     /// Acknowledges a control segment or [`Close`](Self::Close).
     Ack(Ack),
-    /// The sender transmits no further data, and all that it has transmitted has arrived. It has the connection number.
+    /// The sender transmits no further data, and all that it has transmitted has arrived. The number is the
+    /// connection number.
     Close(u32),
     /// A message of the user-defined transport.
     Message(Message),
@@ -55,7 +57,7 @@ pub struct Message {
 }
 
 impl Segment {
-    /// Bytes in front of the header of a message.
+    /// Number of bytes in front of the header of a message.
     pub const MESSAGE_HEADER: u16 = 8;
 
     /// Reads a segment from all of `bytes`.
@@ -63,7 +65,8 @@ impl Segment {
         Self::parse_into(bytes, &mut None)
     }
 
-    /// Reads a segment from all of `bytes`, with the data of a message in this memory if there is some.
+    /// Parses a segment from all of `bytes`. The data of a message reuses the buffer in `memory` if there is
+    /// one.
     pub fn parse_into(bytes: &[u8], memory: &mut Option<Vec<u8>>) -> Result<Self, ParseError> {
         let mut reader = Reader::new(bytes);
         match reader.u8()? {
@@ -126,7 +129,7 @@ impl Segment {
         }
     }
 
-    /// The identification of the segment in notices: of a message, the first bytes of its transport's header.
+    /// The identity of this segment in notices: for a message, the first bytes of its transport's header.
     pub fn id(&self) -> SegmentId {
         let Self::Message(message) = self else { return SegmentId::Other };
         let mut start = [0; 16];
@@ -149,7 +152,7 @@ impl Acked {
     }
 }
 
-/// Parses an acknowledgement after its kind.
+/// Parses an acknowledgement without its first byte, the kind.
 fn parse_ack(mut reader: Reader<'_>) -> Result<Ack, ParseError> {
     let kind = reader.u8()?;
     reader.take(2)?;

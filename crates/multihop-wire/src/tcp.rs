@@ -161,8 +161,8 @@ impl NetworkState {
 }
 
 impl Segment {
-    /// Parses the payload of an IP packet between these addresses. The urgent pointer and control bits without a field here
-    /// are ignored.
+    /// Parses the payload of an IP packet between these addresses. The urgent pointer and control bits that
+    /// this structure does not have are ignored.
     pub fn parse(bytes: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let ports = (r.u16()?, r.u16()?);

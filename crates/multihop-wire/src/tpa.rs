@@ -20,7 +20,7 @@ pub use options::{AckPolicy, Options, VERSION};
 /// The IP protocol number: for experiments (RFC 3692).
 pub const PROTOCOL: u8 = PROTOCOL_EXPERIMENT;
 
-/// Most segments of a block: the size of a bitmap.
+/// Maximum number of segments in a block: the number of bits of a bitmap.
 pub const MAX_BLOCK: u8 = 12;
 
 /// How segments are encapsulated.
@@ -44,7 +44,7 @@ pub struct Segment {
     pub block: BlockSeq,
     /// Number of this transmission within its block; for a SYN, of the attempt.
     pub tx_seq: u8,
-    /// The purpose of the segment besides acknowledging.
+    /// The purpose of the segment apart from acknowledging.
     pub body: Body,
     /// The acknowledgement, if the ACK bit is set.
     pub ack: Option<Ack>,
@@ -57,7 +57,7 @@ pub struct Segment {
     pub window: u16,
 }
 
-/// The purpose of a segment besides acknowledging.
+/// The purpose of a segment apart from acknowledging.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Body {
     /// A pure ACK; without an ACK, a probe.
@@ -134,13 +134,13 @@ impl Framing {
         (block.0.wrapping_sub(from.0) << unused).cast_signed() as i32 >> unused
     }
 
-    /// Which segment is quoted, from the first 20 bytes of the IP payload.
+    /// The segment that is quoted by the first 20 bytes of the IP payload.
     pub fn quoted(self, transport: &[u8; 20]) -> SegmentId {
         let t = transport;
         let (block, word) = match self {
-            // After the UDP header.
+            // The fields of TPA follow the UDP header.
             Self::Udp => (u16::from_be_bytes([t[8], t[9]]), u16::from_be_bytes([t[10], t[11]])),
-            // After ports and checksum.
+            // The fields follow the ports and the checksum.
             Self::Ip => split_block(u32::from_be_bytes([t[6], t[7], t[8], t[9]])),
         };
         let data = Bitmap::from_wire(word >> 4);
@@ -276,7 +276,7 @@ impl Segment {
         }
     }
 
-    /// Bytes on the wire, without those of UDP or IP.
+    /// Length of the segment on the wire, bytes, without the header of UDP or IP.
     pub fn wire_len(&self, framing: Framing) -> usize {
         let options = if matches!(self.body, Body::Syn(_)) { Options::WIRE_LEN } else { 0 };
         framing.header_len() + options + self.data_len()

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn known_bytes() {
-        // Sum by hand: 0a00+0001+0a00+0002 + 0011+000c + 0001+0002+000c + 6162+6364 = d8f5.
+        // The sum by hand: 0a00+0001+0a00+0002 + 0011+000c + 0001+0002+000c + 6162+6364 = d8f5.
         let datagram = Datagram { source: 1, destination: 2, payload: b"abcd".to_vec().into() };
         assert_eq!(emitted(&datagram), [0, 1, 0, 2, 0, 12, 0x27, 0x0a, b'a', b'b', b'c', b'd']);
     }

@@ -62,7 +62,7 @@ fn main() -> anyhow::Result<()> {
 
 type Run = fn(u64) -> anyhow::Result<SegmentCost>;
 
-/// Virtual data costs no memory; bytes are copied from the send queue into packets.
+/// Virtual data needs no memory; real bytes are copied from the send queue into packets.
 const CASES: &[(&str, Run)] = &[
     ("TCP NewReno, window 20, virtual", |n| tcp_pair(Data::Virtual, 0).measure(n)),
     ("TCP NewReno, window 20, virtual, 1% lost", |n| tcp_pair(Data::Virtual, 100).measure(n)),
@@ -109,7 +109,7 @@ enum Output<S> {
     Other,
 }
 
-/// The calls of a transport.
+/// The functions of a transport that the measurement calls.
 struct Calls<M, S> {
     give: fn(&mut M, Instant, S),
     poll: fn(&mut M, Instant) -> Option<Output<S>>,
@@ -119,7 +119,7 @@ struct Calls<M, S> {
 impl<M: Machine, S> EndpointPair<M, S> {
     fn measure(mut self, segments: u64) -> anyhow::Result<SegmentCost> {
         if self.data == Data::Bytes {
-            // Acknowledged bytes are replaced by new ones, so the queue keeps this length.
+            // Acknowledged bytes are replaced by new bytes, so the queue keeps this length.
             self.push(256 * 1024);
         }
         self.drain();

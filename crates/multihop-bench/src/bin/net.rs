@@ -126,7 +126,8 @@ fn counts(stream: &Stream) -> Counts {
 /// CPU time of this process, user and system.
 fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // After the name, which may contain spaces: state is the first field, utime and stime the 12th and 13th.
+    // The fields follow the name, which may contain spaces. The state is the first field, utime and stime are
+    // the 12th and 13th.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let ticks: f64 = fields.next()?.parse::<f64>().ok()? + fields.next()?.parse::<f64>().ok()?;
     Some(ticks / TICKS)

@@ -22,7 +22,7 @@ pub struct KnownPeers {
     lines: Arc<Mutex<Vec<Line>>>,
 }
 
-/// How a peer's key compares with the known one.
+/// Result of the comparison of a peer's key with the known one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum KeyCheck {
     /// The key is the known one.
@@ -68,7 +68,7 @@ impl KnownPeers {
         self.lines().iter().map(|line| (line.name.clone(), line.key)).collect()
     }
 
-    /// Compares the key of the peer with this name.
+    /// Compares a key with that of the peer with this name.
     pub fn check(&self, name: &str, key: PublicKey) -> KeyCheck {
         let lines = self.lines();
         let of_name = || lines.iter().filter(|line| line.name == name);
@@ -137,7 +137,7 @@ impl KnownPeers {
         self.path.as_ref().map_or_else(|| "memory".to_owned(), |path| path.display().to_string())
     }
 
-    /// The error for a changed key.
+    /// The error that reports a changed key.
     pub fn changed(&self, name: &str, found: PublicKey, line: usize, known: PublicKey) -> io::Error {
         let file = self.file();
         let text = format!(

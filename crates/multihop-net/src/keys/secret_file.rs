@@ -1,4 +1,4 @@
-//! Secrets in files of their own, which only their owner can read.
+//! Secrets in separate files, which only their owner can read.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ pub trait SecretFile: Sized {
     /// Reads a file of [`save`](Self::save). A file that other users can read is rejected.
     fn load(path: &Path) -> io::Result<Self>;
 
-    /// Writes a new file that no other user can read. An existing file is not overwritten.
+    /// Writes the secret to a new file that no other user can read. An existing file is not overwritten.
     fn save(&self, path: &Path) -> io::Result<()>;
 }
 

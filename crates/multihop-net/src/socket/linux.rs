@@ -1,4 +1,4 @@
-//! UDP sockets of Linux: GSO, GRO, TTL, error queue and path MTU.
+//! UDP sockets on Linux: GSO, GRO, TTL, error queue and path MTU.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -41,10 +41,10 @@ nix::setsockopt_impl!(
 /// Number of the option, as `linux/in.h` has it.
 const IP_UNICAST_IF: libc::c_int = 50;
 
-/// The capabilities of the socket.
+/// Properties of the socket and of its system.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities {
-    /// Several datagrams in one send call.
+    /// Whether one system call can send several datagrams.
     gso: bool,
     /// Whether the socket is bound to a wildcard address: answers must then be sent from the address that the peer
     /// used.
@@ -63,7 +63,7 @@ pub(super) fn prepare(socket: &socket2::Socket, local: SocketAddr) -> io::Result
         setsockopt(socket, sockopt::Ipv6RecvHopLimit, &true)?;
         setsockopt(socket, sockopt::Ipv6RecvPacketInfo, &is_wild)?;
     }
-    // Missing before Linux 5.0.
+    // The option does not exist before Linux 5.0.
     let _ = setsockopt(socket, sockopt::UdpGroSegment, &true);
     Ok(Abilities { gso: true, is_wild })
 }
@@ -134,7 +134,7 @@ impl About {
     }
 }
 
-/// Reads one entry of the socket's error queue.
+/// Reads one entry of the socket's error queue and passes it to `each`.
 pub(super) fn failure(
     udp: &UdpSocket,
     inbox: &mut Inbox,
@@ -152,7 +152,7 @@ pub(super) fn failure(
     Ok(())
 }
 
-/// The cause in an entry of the error queue, and who reported it.
+/// The cause in an entry of the error queue, and the host that reported it.
 fn error(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<(FailureCause, Option<IpAddr>)> {
     message.cmsgs().ok()?.find_map(|control| match control {
         ControlMessageOwned::Ipv4RecvErr(error, reporter) => {
@@ -190,7 +190,7 @@ pub(super) fn send(
     if parcel.count() > 1 && abilities.gso {
         let size = u16::try_from(parcel.each).unwrap_or(u16::MAX);
         match send_one(udp, to, all, Some(&size)) {
-            // The device does not support it, or the datagrams exceed the path MTU.
+            // The device does not support GSO, or the datagrams exceed the path MTU.
             Err(Errno::EIO) => abilities.gso = false,
             Err(Errno::EINVAL | Errno::EMSGSIZE) => {}
             sent => return Ok(sent?),
@@ -205,7 +205,7 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Sends a datagram in IP fragments: one that was built before the path MTU shrank and is too long for it.
+/// Sends in IP fragments a datagram that was built before the path MTU shrank and is now too long.
 fn send_in_fragments(udp: &UdpSocket, way: Way<'_>, bytes: &[u8]) -> Result<(), Errno> {
     setsockopt(udp, MtuDiscover, &libc::IP_PMTUDISC_DONT)?;
     let sent = send_one(udp, way, bytes, None);

@@ -60,7 +60,7 @@ impl Socket {
     pub(crate) fn open(local: SocketAddr, ttl: u8, options: &SocketOptions) -> io::Result<Self> {
         let socket = socket2::Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
-        // The kernel grants what its limit allows.
+        // The kernel silently limits the size of the buffer.
         socket.set_recv_buffer_size(options.receive_buffer)?;
         socket.set_send_buffer_size(options.send_buffer)?;
         match local {
@@ -73,7 +73,8 @@ impl Socket {
         Ok(Self { local: udp.local_addr()?, udp, abilities, interfaces: Vec::new() })
     }
 
-    /// Sends from these addresses by their interfaces, from now on. Fails if this host has no such address.
+    /// From now on, sends datagrams from these addresses through the interfaces that have them. Fails if this
+    /// host has no such address.
     pub(crate) fn use_addresses(&mut self, addresses: &[IpAddr]) -> io::Result<()> {
         let missing = |address| {
             let text = format!("no interface of this host has the address {address}");
@@ -105,7 +106,7 @@ impl Socket {
     pub(crate) fn receive(&self, inbox: &mut Inbox, each: impl FnMut(IncomingDatagram<'_>)) -> bool {
         match self.udp.try_io(Interest::READABLE, || system::receive(&self.udp, inbox, each)) {
             Ok(()) => true,
-            // About a datagram sent earlier; the error queue has the details.
+            // The error concerns an earlier datagram; details are in the error queue.
             Err(error) => error.kind() != io::ErrorKind::WouldBlock,
         }
     }

@@ -8,7 +8,7 @@ use tokio::net::UdpSocket;
 use super::{Inbox, Parcel};
 use multihop_hub::{DeliveryFailure, IncomingDatagram};
 
-/// The capabilities of the socket.
+/// Properties of the socket; other systems than Linux have none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities;
 

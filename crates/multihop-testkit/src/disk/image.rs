@@ -17,7 +17,7 @@ use super::trace::{Event, Kind, Name, NodeId, Trace, shown};
 pub struct Image {
     files: BTreeMap<PathBuf, Kept>,
     outputs: String,
-    /// Operations before the loss of power, and which of them are lost: for messages.
+    /// Operations before the loss of power with a mark at those that are lost, for messages.
     story: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Image {
         self.files
     }
 
-    /// The contents of a file; `None` if there is no file with this name.
+    /// The contents of the file at this path; `None` if there is none.
     pub fn file(&self, path: &str) -> Option<&[u8]> {
         match self.files.get(Path::new(path)) {
             Some(Kept::File(contents, _)) => Some(contents),
@@ -78,7 +78,7 @@ impl Image {
     }
 }
 
-/// The last events before the loss of power, with a mark at those that are lost.
+/// Writes the last events before the loss of power, with a mark at those that are lost.
 impl Display for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.story.iter().try_for_each(|line| writeln!(f, "  {line}"))
@@ -112,7 +112,7 @@ impl Trace {
             Image { files: BTreeMap::new(), outputs: self.outputs(at), story: self.story(at, &lost) };
         let mut states = BTreeMap::new();
         for (path, node) in self.paths(&names) {
-            // Links of one file have the same contents.
+            // All links of one file have the same contents, so each file is cut once.
             let kept = states.entry(node).or_insert_with(|| {
                 let (mode, mode_is_lost) = self.mode_at(node, at, rng);
                 let (kept, is_lost) = match &self.nodes[node].kind {
@@ -145,14 +145,14 @@ impl Trace {
         self.cut(self.instant(&mut rng), &mut rng)
     }
 
-    /// The state at the end, with nothing lost.
+    /// The state of the folder at the end of the trace, with nothing lost.
     pub fn complete(&self) -> Image {
         let mut complete = self.clone();
         complete.events.push(Event::SyncAll);
         complete.cut(complete.events.len(), &mut Rng::stream(0, "complete", 0))
     }
 
-    /// All that can be reached from the folder, parents first.
+    /// The paths of everything that can be reached from the folder, parents first.
     fn paths(&self, names: &BTreeMap<Name, NodeId>) -> Vec<(PathBuf, NodeId)> {
         let mut found = Vec::new();
         let mut folders = vec![(PathBuf::new(), 0)];

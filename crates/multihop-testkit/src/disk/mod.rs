@@ -27,18 +27,18 @@ pub use trace::Trace;
 
 use multihop_core::Rng;
 
-/// The result of many cuts.
+/// The result of simulated losses of power.
 #[derive(Clone, Debug)]
 pub struct Cuts {
     /// The name of the program that was recorded.
     pub program: String,
-    /// Seed that selects the cuts.
+    /// Seed that selects the instants of the losses and what is lost.
     pub seed: u64,
     /// Number of cuts that were tried.
     pub count: usize,
     /// Number of different states among the cuts.
     pub states: usize,
-    /// The problems that were found, with the cut at which each occurred.
+    /// The problems that were found, each with the loss of power at which it occurred.
     pub violations: Vec<String>,
 }
 
@@ -64,8 +64,8 @@ impl Display for Cuts {
 }
 
 impl Trace {
-    /// Cuts the power at random points; `check` judges each state of the folder. `MULTIHOP_CUTS` sets the number of
-    /// cuts, `MULTIHOP_CUT_SEED` which ones.
+    /// Simulates losses of power at random points; `check` judges each resulting state of the folder.
+    /// `MULTIHOP_CUTS` sets the number of cuts, `MULTIHOP_CUT_SEED` which ones.
     ///
     /// # Panics
     ///
@@ -95,7 +95,7 @@ fn number(variable: &str) -> Option<u64> {
 
 const COUNT: &str = "MULTIHOP_CUTS";
 const SEED: &str = "MULTIHOP_CUT_SEED";
-/// Cuts of each program in a usual run of the tests.
+/// Number of losses of power per program in a usual run of the tests.
 const USUAL_COUNT: usize = 100;
 
 #[cfg(test)]

@@ -56,7 +56,8 @@ impl Trace {
         (names, lost)
     }
 
-    /// The changes of names that have certainly been written, and those that were written before them.
+    /// Indices of the changes of names that have certainly reached the disk: those that were synced, and the
+    /// changes before them in the order of the file system.
     fn written_names(&self, at: usize, order: Order) -> BTreeSet<usize> {
         let (mut written, mut parts) = (BTreeSet::new(), BTreeSet::new());
         let (mut all, mut synced) = (false, BTreeSet::new());

@@ -73,7 +73,8 @@ fn text(byte: u8) -> Vec<u8> {
     vec![byte; 10_000]
 }
 
-/// The file `a` is the old one or the new one, and the new one once the program has said so.
+/// Checks that the file `a` is the old one or the new one, and that it is the new one once the program has
+/// reported success.
 fn is_old_or_new(image: &Image) -> bool {
     match image.file("a") {
         Some(found) if found == text(b'n') => true,
@@ -133,8 +134,8 @@ fn a_file_that_is_rewritten_in_place_is_found() {
     assert!(program.violations(is_old_or_new) > 50);
 }
 
-/// Appends records; a reader accepts those that `is_record` accepts, and the printed number is at least that of the
-/// records on the disk.
+/// Number of violations that are found in a program that appends records: each record that `is_record`
+/// accepts must be one that was written, and there must be at least as many as the program has reported.
 fn appended(syncs: bool, record: &[u8], is_record: fn(&[u8]) -> bool) -> usize {
     let (mut program, id) = Program::new().with_file("a", b"");
     for n in 0..20 {
@@ -235,7 +236,7 @@ fn what_a_real_program_does_is_recorded() {
             let mut command = Command::new("sh");
             let done = recorder.prepare(command.args(["-c", script]).current_dir(&root)).status().unwrap();
             assert!(done.success());
-            // The recorder compares the trace with the folder.
+            // `finish` compares the trace with the folder.
             let trace = recorder.finish();
             let images: Vec<Image> =
                 (0..200).map(|n| trace.cut(trace.events.len(), &mut Rng::stream(n, "real", 0))).collect();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Changes of a folder by real programs, and what the programs printed, in order.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// Every file, folder and link that has existed. The first one is the folder itself.
+    /// Every file, folder and link that has existed; the first node is the folder itself.
     pub(super) nodes: Vec<Node>,
     /// Names in the folder when the recording began.
     pub(super) names: BTreeMap<Name, NodeId>,
@@ -23,7 +23,7 @@ pub(super) type NodeId = usize;
 /// A name in a folder.
 pub(super) type Name = (NodeId, OsString);
 
-/// A file, folder or link as it was created, or when the recording began.
+/// A file, folder or link in the state in which it was created, or in which the recording found it.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,
@@ -63,7 +63,7 @@ pub(super) enum SyncScope {
 }
 
 impl Trace {
-    /// A trace without events: everything below this folder, which counts as being on the disk.
+    /// A trace without events, in which everything below this folder counts as being on the disk.
     pub(super) fn of_folder(root: &Path) -> io::Result<(Self, Inodes)> {
         let mut trace = Self { nodes: Vec::new(), names: BTreeMap::new(), events: Vec::new() };
         let mut inodes = Inodes::new();
@@ -106,7 +106,7 @@ impl Trace {
         self
     }
 
-    /// Adds an event after the end of a program: it has reported success.
+    /// Adds output that a program wrote before it ended with success.
     pub fn add_output(&mut self, text: &str) {
         self.events.push(Event::Output(text.to_owned()));
     }
@@ -125,7 +125,7 @@ impl Trace {
     ) {
         let Record { operation, numbers: [first, second, _], one, two, data } = record;
         let name = |path: &[u8]| place(root, path, live).expect("a name in a recorded folder");
-        // A sync of a file without a name, for example, has no effect.
+        // The node is missing if, for example, a file without a name is synced; such a sync has no effect.
         let node = inodes.get(first).copied();
         let size = |number: &u64| usize::try_from(*number).expect("small files");
         let event = match (operation.as_str(), node) {
@@ -178,7 +178,7 @@ impl Event {
         }
     }
 
-    /// Names that the event changes.
+    /// The names that the event changes.
     pub(super) fn names(&self) -> Vec<&Name> {
         match self {
             Self::Enter(name, _) | Self::Leave(name) => vec![name],
@@ -188,7 +188,7 @@ impl Event {
     }
 }
 
-/// Folder and last component of a path.
+/// The folder and the last component of a path.
 fn place(root: &Path, path: &[u8], live: &BTreeMap<Name, NodeId>) -> Option<Name> {
     let path = PathBuf::from(OsString::from_vec(path.to_vec()));
     let mut folder = 0;

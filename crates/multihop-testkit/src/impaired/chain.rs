@@ -30,7 +30,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Deletes a host's route towards the last network: it answers packets with ICMP unreachable.
+    /// Deletes a host's route towards the last network. The host then answers packets with ICMP errors.
     pub fn lose_route(&self, host: u8) -> io::Result<()> {
         self.route("del", host, self.hops() - 1)
     }
@@ -49,7 +49,7 @@ impl Chain {
         u8::try_from(self.hosts.len() - 1).expect("a chain was made of at most 255 hops")
     }
 
-    /// Changes the route from a host to a network that it is not part of.
+    /// Changes the route from a host to a network to which it is not connected.
     fn route(&self, verb: &str, host: u8, network: u8) -> io::Result<()> {
         let next = if network < host { format!("10.0.{}.1", host - 1) } else { format!("10.0.{host}.2") };
         self.hosts[usize::from(host)].ip(&format!("route {verb} 10.0.{network}.0/24 via {next}"))

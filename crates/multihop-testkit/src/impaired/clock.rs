@@ -20,7 +20,8 @@ impl WallClock {
         Instant::ZERO + Duration::from(self.0.elapsed())
     }
 
-    /// Waits until a descriptor is readable or the instant has come, at most 10 ms: the owner may have requests.
+    /// Waits until a descriptor is readable or the instant has come, but at most 10 ms, because the owner may
+    /// have requests.
     pub(crate) fn wait(self, readable: &[BorrowedFd<'_>], until: Option<Instant>) -> io::Result<()> {
         const LONGEST: Duration = Duration::from_millis(10);
         let left = until.map_or(LONGEST, |at| at.saturating_since(self.now()).min(LONGEST));

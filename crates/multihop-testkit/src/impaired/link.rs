@@ -13,16 +13,16 @@ use crate::link::{LinkConfig, LossyLink};
 /// Impairments of a link in one direction. The default is a perfect link without delay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Bits per second; `None`: packets take no time to send.
+    /// Rate of the link, bits per second; `None` if packets take no time to send.
     pub rate: Option<u64>,
     /// Propagation delay, after sending.
     pub delay: Duration,
-    /// Packets queued or being sent; a further one is dropped.
+    /// Maximum number of packets that are queued or being sent; further packets are dropped.
     pub queue: usize,
     /// Share of packets that are lost at random.
     pub loss: f64,
-    /// Mean length of loss bursts, in which every packet is lost; the gaps between them give the share of `loss`.
-    /// Below 1 ms losses are independent.
+    /// Mean length of loss bursts, in which every packet is lost; the gaps between bursts are so long that
+    /// the total share of losses is `loss`. Below 1 ms losses are independent.
     ///
     /// This is the model of Gilbert (1960) in time instead of packets: waiting lets a burst pass.
     pub burst: Duration,
@@ -145,7 +145,7 @@ impl ImpairedLink {
         self.settings.cuts.iter().any(|cut| (cut.from..cut.until).contains(&now))
     }
 
-    /// When the packet will have been sent; `None` if the queue is full.
+    /// Adds a packet to the queue and returns when it will have been sent; `None` if the queue is full.
     fn enqueue(&mut self, now: Instant, bytes: usize) -> Option<Instant> {
         let Some(rate) = self.settings.rate else { return Some(now) };
         while self.sent_at.front().is_some_and(|&at| at <= now) {

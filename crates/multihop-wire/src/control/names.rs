@@ -8,7 +8,7 @@ use crate::ParseError;
 /// The names of transports that a caller offers, in the order of its preference, or the one that a listener chooses.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Names(
-    /// As on the wire: the length of each name in front of it.
+    /// The names as on the wire, each preceded by its length.
     Vec<u8>,
 );
 
@@ -68,7 +68,7 @@ impl Names {
     }
 }
 
-/// Splits off the first name from the others, each with its length before it.
+/// Splits off the first name from the others, each of which is preceded by its length.
 fn split(names: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&len, rest) = names.split_first()?;
     rest.split_at_checked(len.into())

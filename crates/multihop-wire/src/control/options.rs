@@ -92,7 +92,7 @@ impl Features {
         Self(known.rev().fold(0, |all, &byte| all << 8 | u64::from(byte)))
     }
 
-    /// Number of bytes up to the last one that is not zero.
+    /// Number of bytes up to the last byte that is not zero.
     fn len(self) -> usize {
         (u64::BITS - self.0.leading_zeros()).div_ceil(8) as usize
     }

@@ -7,9 +7,8 @@ use crate::ParseError;
 use crate::reader::Reader;
 
 impl Options {
-    /// Bytes that the options take, padding included: a multiple of 4, at most 40.
-    ///
-    /// SACK blocks that do not fit are left out, beginning with the last.
+    /// Length of the options, bytes, with padding: a multiple of 4, at most 40. SACK blocks that do not fit
+    /// are left out, beginning with the last.
     pub fn wire_len(&self) -> usize {
         let blocks = self.sack_sent().len();
         let sack = if blocks == 0 { 0 } else { SACK_HEADER + blocks * SACK_BLOCK };

@@ -96,14 +96,15 @@ fn known_bytes() {
         payload: Payload::Virtual(1),
         ..Segment::default()
     };
-    // Sum by hand: 0a00+0001+0a00+0002 + 0006+0015
-    //            + 0400+0050 + 0102+0304 + 0506+0708 + 5018+2000 = 989a.
+    // The sum by hand: 0a00+0001+0a00+0002 + 0006+0015 + 0400+0050 + 0102+0304 + 0506+0708 + 5018+2000 =
+    // 989a.
     let expected = [4, 0, 0, 80, 1, 2, 3, 4, 5, 6, 7, 8, 0x50, 0x18, 0x20, 0, 0x67, 0x65, 0, 0, 0];
     assert_eq!(emitted(&segment), expected);
     assert_eq!(segment.header_len(), 20);
 }
 
-/// RFC 3168 §6.1: the two bits before URG; the field of the IP header is no part of the segment.
+/// RFC 3168 §6.1: ECE and CWR are the two bits before URG. The ECN field of the IP header is no part of the
+/// segment.
 #[test]
 fn bits_of_ecn() {
     let bits = |ece, cwr| emitted(&Segment { ece, cwr, ecn: Ecn::Ce, ..Segment::default() })[12..14].to_vec();

@@ -99,12 +99,12 @@ fn error(name: &'static str, found: u32, allowed: &'static str) -> ParseError {
 
 #[test]
 fn known_bytes_in_udp() {
-    // 010000000000 bits and ACK; 110000000000 bits with txStat, LAST and HELD.
+    // 010000000000 is BitmapData with the ACK flag; 110000000000 is BitmapAck with txStat, LAST and HELD.
     let expected = [0x0a, 0xbc, 0x40, 0x08, 0x0d, 0xef, 0xc0, 0x0e, 0x11, 0x22, 0, 7, 0xee];
     assert_eq!(in_udp(&known()), expected);
 }
 
-/// In the place of AckTxSeq, which has no meaning without ACK.
+/// The delay of the ACK has the place of AckTxSeq, which has no meaning without an ACK.
 #[test]
 fn data_that_acknowledges_nothing_says_how_long_its_ack_may_wait() {
     let segment = Segment { ack: None, ack_delay: 75, congested: false, ..known() };
@@ -117,8 +117,8 @@ fn data_that_acknowledges_nothing_says_how_long_its_ack_may_wait() {
 
 #[test]
 fn known_bytes_over_ip() {
-    // Sum by hand: 0a00+0001+0a00+0002 + 00fd+0011
-    //            + 0400+0050 + abc4+008d+efc0+0e11+2207+ee00 = 2d38a, folded d38c.
+    // The sum by hand: 0a00+0001+0a00+0002 + 00fd+0011 + 0400+0050 + abc4+008d+efc0+0e11+2207+ee00 = 2d38a,
+    // folded d38c.
     let expected =
         [4, 0, 0, 80, 0x2c, 0x73, 0xab, 0xc4, 0x00, 0x8d, 0xef, 0xc0, 0x0e, 0x11, 0x22, 0x07, 0xee];
     assert_eq!(over_ip(&known()), expected);
