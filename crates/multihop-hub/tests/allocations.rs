@@ -1,5 +1,5 @@
-//! How often a warm connection between two hubs allocates memory for a segment. The only test of its program, so that
-//! no other test's allocations are counted.
+//! Number of memory allocations of a warm connection between two hubs for each segment. This test is the only
+//! one of its program, so that no other test's allocations are counted.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use std::net::SocketAddr;
@@ -15,10 +15,11 @@ use multihop_transport::mesh;
 fn a_segment_costs_few_allocations() {
     let token = || Config::new(Security::Token(Token::from_bytes([7; 15])));
     let mesh = Transport { name: TransportName::new("mesh").unwrap(), config: Arc::new(mesh::Config::net()) };
-    // A copy of the data at the sender, and one at the receiver. Others come once in several segments.
+    // One copy of the data is made at the sender, and one at the receiver. Other allocations occur once in
+    // several segments.
     check("plain", Config::new(Security::Plain), 2.5);
     check("encrypted", token(), 2.5);
-    // Only those of writes.
+    // Only writes allocate memory.
     check("mesh, plain", Config { transport: mesh.clone(), ..Config::new(Security::Plain) }, 0.1);
     check("mesh, encrypted", Config { transport: mesh, ..token() }, 0.1);
 }
@@ -34,7 +35,7 @@ fn check(name: &str, config: Config, most: f64) {
     assert!(each < most, "{name}: {each:.2} allocations for a segment");
 }
 
-/// A hub that sends all the time, and one that receives.
+/// A hub that sends without pause, and one that receives.
 struct HubPair {
     now: Instant,
     hubs: [Hub; 2],
@@ -55,7 +56,7 @@ impl HubPair {
         Self { now: Instant::ZERO, hubs, sender, receiver: None, datagram, buffer, segments: 0 }
     }
 
-    /// A millisecond.
+    /// Advances time by a millisecond.
     fn round(&mut self) {
         self.now += Duration::from_millis(1);
         let now = self.now;

@@ -98,7 +98,7 @@ struct Left {
     bytes: u64,
 }
 
-/// The resources after the last connections have lingered: only `idle` descriptors are left.
+/// The resources after the last connections have ended completely, when only `idle` descriptors are left.
 async fn settled(idle: Option<usize>) -> Left {
     while what_there_is().descriptors != idle {
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -23,7 +23,7 @@ fn confined<T: Send + 'static>(needs: Needs, function: impl FnOnce() -> T + Send
     thread::spawn(confine).join().unwrap()
 }
 
-/// The value of a line in the status of this thread.
+/// The value of a line in the status file of this thread.
 fn status(name: &str) -> String {
     let text = fs::read_to_string("/proc/thread-self/status").unwrap();
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
@@ -73,7 +73,7 @@ fn only_needed_rights_remain_in_every_set() {
         return println!("skipped: only root can drop the bounding set");
     }
     assert_eq!(bounding, 0);
-    // CAP_NET_BIND_SERVICE is 10.
+    // The number of CAP_NET_BIND_SERVICE is 10.
     let needs = Needs { rights: vec![Right::NetBindService], ..Needs::default() };
     assert_eq!(confined(needs, sets), [0, 1 << 10, 1 << 10, 1 << 10, 0]);
 }
@@ -120,7 +120,7 @@ fn files_to_read_cannot_be_written() {
     fs::write(&path, "old").unwrap();
     let needs = Needs { read: vec![folder.0.clone(), "/does/not/exist".into()], ..Needs::default() };
     confined(needs, move || {
-        // As an editor replaces it.
+        // The file is replaced as an editor does.
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(kind(fs::write(&path, "new")), Some(ErrorKind::PermissionDenied));
     });

@@ -1,4 +1,4 @@
-//! Streams as descriptors, as programs in other languages use them.
+//! Streams as file descriptors, for programs in other languages.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr};

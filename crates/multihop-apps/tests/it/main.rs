@@ -15,5 +15,5 @@ fn run<T>(test: impl Future<Output = T>) -> T {
     runtime.block_on(async { tokio::time::timeout(LIMIT, test).await.expect("the test hangs") })
 }
 
-/// Time limit of one test, on a busy machine.
+/// Time limit of one test; a busy machine may need it.
 const LIMIT: Duration = Duration::from_secs(60);

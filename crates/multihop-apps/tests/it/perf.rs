@@ -10,7 +10,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::run;
 
-/// A listening end; its address, and the bytes of each flow that it has served.
+/// Starts a listening end; returns its address, and a channel of the number of bytes of each flow that it has
+/// served.
 async fn server() -> (SocketAddr, UnboundedReceiver<u64>) {
     let config = Config::new(Security::Plain);
     let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), config).await.unwrap();
@@ -58,7 +59,7 @@ fn both_ends_count_the_data_of_both_directions() {
             assert!(samples.windows(2).all(|pair| pair[0].to == pair[1].from && pair[1].to > pair[1].from));
             let reverse = direction == Direction::Reverse;
             assert!(samples.iter().all(|sample| sample.flows[0].retransmitted.is_some() != reverse));
-            // All of it is in an interval, with the frames around it if it is sent.
+            // The intervals contain all data and, at the sender, the headers of the frames.
             let sum: u64 = samples.iter().map(|sample| sample.flows[0].bytes).sum();
             assert!((1_000_000..=1_010_000).contains(&sum), "{sum}");
             assert_eq!(served.recv().await.unwrap(), 1_000_000);
@@ -115,7 +116,7 @@ fn a_caller_without_a_request_does_not_keep_others_waiting() {
         let mut silent = connect(addr).await;
         let (flows, _) = ask(addr, plan(Direction::Forward, Amount::Bytes(1000))).await;
         assert_eq!(flows[0].receiver.bytes, 1000);
-        // It is dropped after a while, which the time limit of the test includes.
+        // The receiver drops the silent connection after a while, which the time limit of the test includes.
         let _ = silent.read_to_end(&mut Vec::new()).await;
     });
 }
@@ -125,14 +126,14 @@ fn udp_counts_what_is_lost() {
     run(async {
         let (addr, _served) = server().await;
         for direction in [Direction::Forward, Direction::Reverse] {
-            // All of them fit into a socket's buffer, if the receiver has to wait for a processor.
+            // All datagrams fit into a socket's buffer, in case the receiver has to wait for a processor.
             let plan = Plan { udp: Some(1_600_000), ..plan(direction, Amount::Bytes(28_000)) };
             let (flows, samples) = ask(addr, plan).await;
             let flow = &flows[0];
             assert_eq!((flow.sender.datagrams_sent, flow.receiver.datagrams_received), (20, 20));
             assert_eq!((flow.lost(), flow.receiver.out_of_order), (0, 0));
             assert_eq!(flow.receiver.bytes, 28_000);
-            // The last one leaves seven milliseconds before the end.
+            // The last datagram leaves seven milliseconds before the end.
             assert!(flow.sender.time >= Duration::from_millis(132), "{flow:?}");
             assert!(samples.iter().all(|sample| sample.flows[0].lost.is_some() == flow.reverse));
         }

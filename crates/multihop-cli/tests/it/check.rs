@@ -40,7 +40,7 @@ fn with_verbose_it_says_what_the_file_contains() {
     assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, &*runs, ""));
 }
 
-/// Two stations beside each other that send at the same instants, and one that nobody reaches.
+/// Two neighbouring stations that send at the same instants, and a third one out of range.
 const SYNCHRONOUS: &str = "duration = 2\n[topology]\nkind = \"list\"\n\
     positions = [[0, 0], [100, 0], [100, 100], [5000, 0]]\n\
     [[flow]]\nfrom = 0\nto = 1\napp = \"cbr\"\nrate_kbps = 50\n\

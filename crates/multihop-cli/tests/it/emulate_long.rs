@@ -12,7 +12,7 @@ const STATIONS: usize = 24;
 
 const PING: &[u8] = b"ping\0-n\0-q\0-i\x000.1\0-s\x00200\0";
 
-/// Each station asks its neighbour for an echo ten times a second.
+/// A scenario in which each station requests an echo from its neighbour ten times a second.
 fn scenario(seconds: u64) -> String {
     let programs = (0..STATIONS).map(|n| {
         let command = format!("exec ping -n -q -i 0.1 -s 200 10.0.0.{}", (n + 1) % STATIONS + 1);
@@ -24,7 +24,7 @@ fn scenario(seconds: u64) -> String {
     head + "[mac]\narp = \"queueing\"\n" + &programs.collect::<String>()
 }
 
-/// The network namespaces of all processes whose command line begins so.
+/// The network namespaces of all processes whose command line begins with these bytes.
 fn namespaces(of: &[u8]) -> BTreeSet<PathBuf> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let chosen = processes
@@ -40,7 +40,8 @@ fn use_of(process: &Path) -> (usize, u64) {
     (descriptors, line.trim().trim_end_matches(" kB").parse().unwrap())
 }
 
-/// The length is `MULTIHOP_LONG` seconds, ten minutes by default. Once it ends by itself, and once by `kill -9`.
+/// The length is `MULTIHOP_LONG` seconds, ten minutes by default. One emulation ends by itself, another one
+/// by `kill -9`.
 #[test]
 #[ignore = "takes ten minutes: run it by its name with --ignored"]
 fn twenty_four_programs_for_ten_minutes_leave_nothing() {

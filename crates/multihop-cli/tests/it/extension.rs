@@ -100,7 +100,7 @@ fn the_counters_of_a_user_defined_transport_are_in_results_series_and_tables() {
     let result: Value = serde_json::from_str(&read("result.json")).unwrap();
     let flow = &result["flows"][0];
     let count = |key: &str| flow["counters"][key].as_u64().unwrap_or_else(|| panic!("{key}: {flow}"));
-    // One segment in 50 ms, after a warm-up of 10 s.
+    // The sender transmits one segment in 50 ms, after a warm-up of 10 s.
     assert_eq!((count("copies"), flow["segments_sent"].as_u64()), (400, Some(800)));
     let [spare, missed] = ["spare", "missed"].map(count);
     assert!(spare > 0 && missed > 0, "a third of the packets is lost on each link: {flow}");

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use super::{Folder, SHORT, code, multihop, stderr, stdout};
 
-/// Starts a command, interrupts it when `is_time`, and returns its output.
+/// Starts a command, interrupts it as soon as `is_time` is true, and returns its output.
 fn interrupted(folder: &Folder, args: &[&str], is_time: impl Fn() -> bool) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
     command.args(args).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -45,7 +45,8 @@ fn a_sweep_without_a_folder_says_how_to_keep_runs() {
     let text = format!("{SHORT}[sweep]\nduration = [1.0, 1e6]\n");
     let folder = Folder::new("interrupt-bare").with("a.toml", &text);
     let args = ["sweep", "a.toml", "--jobs", "1", "--json"];
-    // Its handler is in place once the first result can be read, so the reader decides.
+    // The command's handler of signals is in place once the first result can be read, so the reader
+    // determines the time.
     let mut child = Command::new(env!("CARGO_BIN_EXE_multihop"));
     child.args(args).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = child.spawn().unwrap();

@@ -205,7 +205,7 @@ fn a_folder_that_cannot_be_made() {
 
 #[test]
 fn a_run_whose_trace_cannot_be_written_ends_at_once_and_leaves_no_file() {
-    // It would take hours.
+    // A full trace of this run would take hours.
     let folder = Folder::new("full-trace").with("a.toml", &SHORT.replace("2.0", "1000000.0"));
     std::fs::create_dir(folder.path().join("o")).unwrap();
     std::fs::write(folder.path().join("o/packets.txt"), "an earlier trace").unwrap();

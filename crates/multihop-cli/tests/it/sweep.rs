@@ -174,7 +174,7 @@ fn tables_are_printed_and_written_as_csv() {
     {
         assert!(columns.contains(&wanted), "{wanted} of {columns:?}");
     }
-    // One flow; two or four nodes in half of the runs each.
+    // There is one flow; two or four nodes, each in half of the runs.
     for (name, rows) in [("flows", 8), ("nodes", 4 * 2 + 4 * 4)] {
         assert_eq!(folder.read(&format!("o/{name}.csv")).lines().count(), 1 + rows, "{name}");
     }

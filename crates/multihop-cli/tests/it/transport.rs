@@ -20,13 +20,13 @@ const INITIATOR: usize = 1;
 struct HubPair {
     now: Instant,
     hubs: [Hub; 2],
-    /// From each end to the other.
+    /// The link from each end to the other.
     links: [LossyLink<Vec<u8>>; 2],
     /// The datagrams of both ends.
     sent: Vec<Vec<u8>>,
     /// Whether nothing arrives any more.
     cut: bool,
-    /// An attacker changes this byte of every hello.
+    /// Index of a byte that an attacker changes in every hello.
     changed: Option<usize>,
     initiated: Id,
     accepted: Option<Id>,
@@ -52,7 +52,7 @@ impl HubPair {
         Self { now, hubs, links, sent: Vec::new(), cut: false, changed: None, initiated, accepted: None }
     }
 
-    /// Everything that happens now, and then time up to the next deadline. False if there is none.
+    /// Handles everything that is due now, and advances time to the next deadline. False if there is none.
     fn step(&mut self) -> bool {
         for end in [LISTENER, INITIATOR] {
             let mut bytes = Vec::new();
@@ -139,7 +139,7 @@ fn address(end: usize) -> SocketAddr {
     [SocketAddr::from(([10, 0, 0, 1], 7000)), SocketAddr::from(([10, 0, 0, 2], 4000))][end]
 }
 
-/// As a program with this transport in its arguments sets it.
+/// A configuration as programs make it if their arguments name this transport.
 fn config(security: Security, transport: &str) -> Config {
     let mut config = Config::new(security);
     let kind = [("kind".to_owned(), transport.to_owned())];
@@ -151,7 +151,7 @@ fn config(security: Security, transport: &str) -> Config {
     config
 }
 
-/// As a program without a transport in its arguments sets it.
+/// A configuration as programs make it if their arguments name no transport.
 fn or_tpa(config: Config) -> Config {
     Config { or_tpa: Some(tpa::Config::net()), ..config }
 }
@@ -248,8 +248,8 @@ fn two_ends_with_different_transports_learn_both_names() {
     }
 }
 
-/// Either end prefers `mesh`, uses nothing else, or has only TPA, as earlier versions: a SYN that offers `mesh` is one of
-/// TPA for them, and they answer as if the offer was not there.
+/// The ends use `mesh` if they prefer it, or use nothing else. A peer of an earlier version has only TPA: for
+/// it, a SYN that offers `mesh` is one of TPA, and it answers as if the offer was not there.
 #[test]
 fn the_ends_use_mesh_unless_one_has_only_tpa() {
     let data = vec![7; 100_000];
@@ -424,7 +424,7 @@ fn forged_messages_fill_no_memory_and_cause_no_storm() {
     let mut rng = Rng::stream(1, "test/forger", 0);
     let (mut buffer, mut forged, mut taken) = ([0; 1000], 0, 0);
     while forged < 30_000 {
-        // Forged acknowledgements may end the connection: then there is another one.
+        // Forged acknowledgements may end the connection. In this case another one is opened.
         if ends.hubs[INITIATOR].write(ends.now, ends.initiated, &[1; 5000]).is_err() {
             ends = connected();
         }
@@ -435,7 +435,8 @@ fn forged_messages_fill_no_memory_and_cause_no_storm() {
         for bytes in fresh.iter().cycle().take(10 * fresh.len()) {
             let mut bytes = bytes.clone();
             for _ in 0..rng.below(4) {
-                // In the header, but not its first byte: of plain connections, whoever sees one can forge a reset.
+                // The byte is in the header, but not the first one: whoever sees a plain connection can forge
+                // a reset.
                 let at = 1 + rng.below(23) as usize;
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte = rng.next_u64().to_be_bytes()[0];
@@ -455,7 +456,7 @@ fn forged_messages_fill_no_memory_and_cause_no_storm() {
     assert!(taken > 0, "nothing forged was taken");
 }
 
-/// Whether somebody reads this port: otherwise, the host reports an error soon.
+/// Whether a program reads from this port: otherwise, the host soon reports an error.
 fn is_read(port: SocketAddr) -> bool {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(port).unwrap();

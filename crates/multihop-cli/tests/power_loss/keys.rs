@@ -5,7 +5,7 @@ use multihop_testkit::disk::{Image, Trace};
 
 use super::{EXIT, Lab, mounted};
 
-/// A private key on an image is whole, or a new one can be made; `load` reads it.
+/// Checks that a private key in an image is whole, or that a new one can be made; `load` reads it.
 fn try_keygen(program: &str, trace: &Trace, load: fn(&std::path::Path) -> Result<String, String>) {
     let last = mounted(&trace.complete(), |folder| load(&folder.join("my.key"))).unwrap();
     let check = |image: &Image| {
@@ -43,7 +43,8 @@ fn a_new_shared_key_is_absent_or_whole() {
     });
 }
 
-/// Keys are added one after another, then some of them are removed; each change is printed when it is done.
+/// A script that adds keys one after another, then removes some of them. It prints each change when it is
+/// done.
 fn changes(kind: &str, names: &[&str], removed: &[&str]) -> String {
     let key = |n: usize| multihop_net::PublicKey::from_bytes([u8::try_from(n + 1).unwrap(); 32]);
     let add = |(n, name): (usize, &&str)| match kind {

@@ -16,7 +16,7 @@ use std::process::Command;
 
 use multihop_testkit::disk::{Image, Kept, Recorder, Trace};
 
-/// A folder that may lose power, `disk`, and one beside it that does not.
+/// A folder `disk` that may lose power, and a folder beside it that does not.
 struct Lab(PathBuf);
 
 impl Lab {
@@ -80,8 +80,8 @@ fn mounted<T>(image: &Image, check: impl FnOnce(&Path) -> Result<T, String>) -> 
     checked
 }
 
-/// Files whose names do not show that they are incomplete must be as they are at the end; all are there if the program
-/// has ended.
+/// Checks that files whose names do not show that they are incomplete are as they are at the end, and that
+/// all are there if the program has ended.
 fn are_absent_or_whole(image: &Image, last: &BTreeMap<PathBuf, Kept>) -> Result<(), String> {
     for (path, kept) in image.files() {
         let is_incomplete = path.extension().is_some_and(|end| end == "part");
@@ -96,7 +96,7 @@ fn are_absent_or_whole(image: &Image, last: &BTreeMap<PathBuf, Kept>) -> Result<
     }
 }
 
-/// Stands for the end of a program that has succeeded.
+/// Output that marks the successful end of a program.
 const EXIT: &str = "[the program has ended]";
 
 /// Scenario of one hop, which runs for 0.3 s.

@@ -93,7 +93,7 @@ fn a_folder_of_results_can_be_written_again() {
     let lab = Lab::new("again");
     lab.write("a.toml", SHORT);
     let Some(trace) = lab.record("multihop run ../a.toml --out out --json") else { return };
-    // A file that a loss of power has left does not prevent the next one.
+    // A file that is left over from a loss of power does not prevent the next run.
     let image =
         (0..).map(|n| trace.cut_by_seed(n)).find(|image| image.file("out/result.json.part").is_some());
     mounted(&image.unwrap(), |folder| {

@@ -98,7 +98,7 @@ impl Transfer {
                 return Err(format!("{} looks whole", path.display()));
             }
         }
-        // The sender prints it after the receiver's verdict.
+        // The sender prints this line after it has received the receiver's verdict.
         if ["sent ", "received ", EXIT].iter().any(|report| image.outputs().contains(report)) {
             reported_is_there(image, last)?;
         }

@@ -77,7 +77,7 @@ fn a_journal_loses_no_run_of_a_sweep_that_has_ended_and_counts_no_torn_line() {
 fn a_journal_that_has_lost_power_is_resumed() {
     let lab = lab("resume");
     let Some(trace) = lab.record(SWEEP) else { return };
-    // The end of the journal is torn.
+    // Whether the last line of the journal is torn.
     let is_torn = |image: &Image| {
         let journal = image.file("new/out/runs.jsonl").unwrap_or_default();
         journal.len() > 5000 && journal.contains(&0)

@@ -1,4 +1,4 @@
-//! `bpf/adtcp_math.h`, compiled for the host, beside the simulator's receiver.
+//! Comparison of `bpf/adtcp_math.h`, compiled for the host, with the receiver of the simulator.
 
 use std::fmt::Write;
 
@@ -52,8 +52,8 @@ struct Found {
     state: u8,
 }
 
-/// Packets over a path with a queue that others use at times, with random losses, with times in which packets overtake each
-/// other, and with pauses.
+/// Arrivals of packets over a path with random losses and pauses, whose queue sometimes has packets of
+/// others, and in which packets sometimes overtake each other.
 fn arrivals(number: u32) -> Vec<Arrival> {
     let mut state = 3;
     let (mut now, mut busy) = (100_000, 0);
@@ -73,7 +73,7 @@ fn arrivals(number: u32) -> Vec<Arrival> {
         // TCP discards segments that what fills a gap has overtaken, by their time stamps: not while that is possible.
         let may_be_lost = (150..850).contains(&(n % 900)) && (60..370).contains(&(n % 400));
         let is_lost = may_be_lost && (n * 7919).is_multiple_of(43);
-        // What is sent again leaves later than some that follow it.
+        // A retransmitted packet leaves later than some packets that follow it.
         arrivals.push(if is_lost {
             Arrival { us: first.us + 70_000, sent_us: now + 55_000, ..first }
         } else {
@@ -185,7 +185,7 @@ fn extreme_packets_overflow_nothing() {
     assert_eq!(output.lines().map(found).filter(|found| found.state < 16).count(), 20_000);
 }
 
-/// Segments that the network card has joined are so many packets that arrived at once.
+/// Segments that the network card has joined count as that many packets that arrived at once.
 #[test]
 fn joined_segments_count_as_packets() {
     // A round trip of 20 ms, so that intervals have 10 ms; four segments in each.
@@ -208,7 +208,7 @@ fn line(n: u64, seq: u64, length: u32, segments: u32) -> String {
 #[test]
 fn a_loss_is_handled_by_the_reported_state() {
     let rows = [
-        // State, whether it is a timeout, window and threshold; what is kept of both.
+        // State, whether it is a timeout, window and threshold; then the window and threshold that are kept.
         ([0, 0, 8, 10], None),
         ([1, 0, 8, 10], None),
         ([1, 1, 8, 10], None),

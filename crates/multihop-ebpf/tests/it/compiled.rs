@@ -1,4 +1,4 @@
-//! The compiled file is that of the source.
+//! Checks that the compiled file belongs to the source.
 
 use std::fs;
 use std::path::Path;

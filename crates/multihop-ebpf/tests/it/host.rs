@@ -1,10 +1,10 @@
-//! C of these tests, compiled for the host.
+//! Programs in C for these tests, compiled for the host.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A compiled program, removed with this value.
+/// A compiled program, which is removed when this value is dropped.
 struct Program(PathBuf);
 
 impl Drop for Program {
@@ -13,7 +13,8 @@ impl Drop for Program {
     }
 }
 
-/// What a C file beside this one prints for an input; `None` without a compiler. The name is that of the test.
+/// Compiles a C file of this folder and runs it; returns what it prints for an input, `None` without a
+/// compiler. The name is that of the test.
 pub(crate) fn filter(source: &str, name: &str, input: String) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(source);
     let program =

@@ -1,4 +1,4 @@
-//! The controls in the kernel of this machine, between namespaces. As root.
+//! The controls in the kernel of this machine, between namespaces. These tests need root.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -22,10 +22,10 @@ use crate::skip;
 
 const SENDER: &str = "10.0.0.1";
 const RECEIVER: &str = "10.0.0.2";
-/// Set for a process of these tests that is to be killed.
+/// Environment variable of a process of these tests that is to be killed.
 const VICTIM: &str = "MULTIHOP_TEST_VICTIM";
 
-/// Controls and cgroups belong to the machine: one test at a time uses them.
+/// Lock for the controls and cgroups, which belong to the machine: one test at a time uses them.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(|failed| failed.into_inner())
@@ -39,7 +39,7 @@ fn two() -> Option<(Namespace, Namespace)> {
     sender.join(("sender", &mine), &receiver, ("receiver", &theirs)).unwrap();
     // As over three routers.
     receiver.set("net/ipv4/ip_default_ttl", "61").unwrap();
-    // The link is ready a moment after it is up.
+    // The link is ready a moment after it is set up.
     let listener = receiver.run(|| TcpListener::bind((RECEIVER, 0)).unwrap()).unwrap();
     let address = listener.local_addr().unwrap();
     let tries = 0..200;
@@ -58,7 +58,7 @@ fn two() -> Option<(Namespace, Namespace)> {
     Some((sender, receiver))
 }
 
-/// A value, or a printed reason why this machine has none.
+/// The value; without one, prints the reason why this machine has none.
 fn or_skip<T>(result: Result<T, TcpError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -116,7 +116,7 @@ fn root_a_program_uses_a_control_that_ends_with_it() {
             Control::Ap => assert!(samples.iter().any(|sample| sample.is_counted && sample.gap_ms > 0.0)),
             Control::Clamp => assert!(samples.iter().all(|sample| sample.window <= 2)),
             Control::Mesh => assert!(samples.iter().any(|sample| sample.gap_ms > 0.0 && sample.window >= 5)),
-            // The other end does not use it.
+            // Only one end uses ADTCP.
             Control::Adtcp => assert!(samples.iter().all(|sample| sample.told == NetworkState::NORMAL)),
         }
         let name = run.name().to_owned();
@@ -147,7 +147,7 @@ fn root_connections_are_listed_from_another_process_than_that_of_the_control() {
     let [one] = mine.as_slice() else { panic!("{mine:?}") };
     assert_eq!((one.remote, one.control), (address, "mh_ap"));
     assert!(one.rtt_ms.is_some_and(|rtt| rtt > 0.0) && one.window > 0, "{one:?}");
-    // Hops are read for the cgroup of a program that runs in it, and without them there is no pace.
+    // Hops are read for the cgroup in which a program runs; without them there is no pace.
     assert_eq!((one.hops, one.pace_kbps), (None, None));
 }
 
@@ -180,18 +180,19 @@ fn root_load_serves_all_programs_and_unload_leaves_nothing() {
     let one = listed.iter().find(|one| one.local == local).expect("the connection is listed");
     assert_eq!(one.hops, Some(4));
     assert!(one.pace_kbps.is_some_and(|pace| pace > 0.0), "{one:?}");
-    // A loader that was killed half-way leaves less than all.
+    // A loader that was killed half-way leaves fewer files than a complete one.
     fs::remove_file("/run/multihop-tcp/mh_clamp").unwrap();
     unload().unwrap();
     assert!(matches!(unload(), Err(TcpError::NotLoaded)));
     assert!(!Control::ALL.iter().any(|control| is_available(control.name())), "{:?}", available());
     assert!(!Path::new("/run/multihop-tcp").exists());
-    // The connection goes on.
+    // The connection survives the loss of the control.
     client.write_all(&[7; 1000]).unwrap();
     server.read_exact(&mut [0; 1000]).unwrap();
 }
 
-/// A process that has loaded a control, and the control's name. Its program runs it, such as `unshare`.
+/// Starts a process that loads a control; returns it and the control's name. `program` runs the process, for
+/// example `unshare`.
 fn victim(program: &[&str], test: &str) -> (Child, String) {
     let exe = env::current_exe().unwrap();
     let mut words = program.iter().map(OsStr::new).chain([exe.as_os_str()]);
@@ -205,10 +206,10 @@ fn victim(program: &[&str], test: &str) -> (Child, String) {
     (victim, name)
 }
 
-/// What the victim does.
+/// The main function of the victim.
 fn wait_for_the_end() -> ! {
     let run = Run::new(Control::Ap, Settings::default(), false).unwrap();
-    // Not captured: the other process reads it.
+    // This output is not captured, because another process reads it.
     let mut out = std::io::stdout();
     writeln!(out, "\nname {}", run.name()).unwrap();
     loop {
@@ -289,7 +290,7 @@ fn root_runs_in_two_process_namespaces_do_not_meet() {
     }
 }
 
-/// Set for a process of these tests that receives, with the address at which it does.
+/// Environment variable of a process of these tests that receives, with the address at which it does.
 const SERVER: &str = "MULTIHOP_TEST_SERVER";
 
 /// A server in a process of its own, in a namespace and in the cgroup of a control; its port.
@@ -305,7 +306,7 @@ fn server(run: &Run, trial: &Trial, address: &str) -> (Child, u16) {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut lines = output.by_ref().lines().map_while(Result::ok);
     let port = lines.find_map(|line| line.strip_prefix("port ")?.parse().ok());
-    // Its end is to find a reader.
+    // The output must have a reader until the process ends.
     child.stdout = Some(output.into_inner());
     (child, port.expect("the server has a port"))
 }

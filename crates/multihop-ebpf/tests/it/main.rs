@@ -1,4 +1,5 @@
-//! The programs: their arithmetic on the host, the compiled file beside its source, and what they do in the kernel.
+//! Tests of the programs: their arithmetic on the host, the compiled file beside its source, and what they do
+//! in the kernel.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod adtcp;
@@ -12,7 +13,7 @@ mod mesh;
 mod path;
 mod trains;
 
-/// Says that this machine lacks what a test needs.
+/// Prints that this machine lacks something that a test needs.
 #[expect(clippy::print_stdout, reason = "such lines are counted")]
 fn skip(reason: impl std::fmt::Display) {
     println!("skipped: {reason}");

@@ -7,7 +7,7 @@ use crate::host;
 
 const PAYLOAD: u32 = 1448;
 
-/// What the programs compute after a round trip.
+/// Results of the programs after a round trip.
 struct Step {
     cov: f64,
     delay: f64,

@@ -1,4 +1,4 @@
-//! `bpf/mesh_math.h`, compiled for the host, beside the law of the simulator.
+//! Comparison of `bpf/mesh_math.h`, compiled for the host, with the congestion control of the simulator.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use multihop_transport::mesh::{Config, Control, Report};
 use crate::host;
 use crate::math::noise;
 
-/// What the law is told at a time.
+/// An event that is reported to the congestion control.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     us: u64,
@@ -20,7 +20,7 @@ struct Event {
     halves: u8,
 }
 
-/// What it makes of it.
+/// Results of the congestion control after an event.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     gap: f64,
@@ -44,7 +44,7 @@ fn step(line: &str) -> Step {
     Step { gap: gap / 1e9, window: window / 1e6, pause: pause / 1e6 }
 }
 
-/// The simulator's law, one event after the other.
+/// The simulator's congestion control, which handles one event after another.
 struct Law {
     control: Control,
     hops: u8,
@@ -162,7 +162,7 @@ fn extreme_samples_overflow_nothing() {
     let Some(steps) = in_c("extreme", &events) else { return };
     assert_eq!(steps.len(), events.len());
     for step in steps {
-        // Of the longest round trips that count, and the least window.
+        // The longest round trips that count, and the smallest window.
         assert!((0.0..=4.0 * 34.0).contains(&step.gap) && (0.0..=4096.0).contains(&step.window), "{step:?}");
     }
 }

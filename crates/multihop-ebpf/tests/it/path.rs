@@ -14,16 +14,16 @@ use multihop_linux::tun::Tun;
 
 use crate::math::noise;
 
-/// What happens to data on its way; ACKs are only delayed.
+/// The trouble of data on its way; ACKs are only delayed.
 #[derive(Clone, Copy)]
 pub(crate) enum Trouble {
     /// One of 50 packets is lost.
     Losses,
-    /// At times others have most of the link, and its queue overflows.
+    /// At times other flows have most of the link, and its queue overflows.
     Crowd,
 }
 
-/// A path from one namespace to another; it ends with this value.
+/// A path from one namespace to another, which is removed when this value is dropped.
 pub(crate) struct Path {
     pub(crate) sender: Namespace,
     pub(crate) receiver: Namespace,
@@ -69,7 +69,7 @@ fn end(namespace: &Namespace, address: IpAddr) -> io::Result<Tun> {
     })?
 }
 
-/// One direction.
+/// One direction of a path.
 struct Way {
     trouble: Option<Trouble>,
     began: Instant,
@@ -118,5 +118,5 @@ impl Way {
 const DELAY: Duration = Duration::from_millis(5);
 /// Packets that have room in the queue.
 const QUEUE: u32 = 15;
-/// Longer packets have data.
+/// Longest length of a packet without data.
 const SHORT: usize = 200;

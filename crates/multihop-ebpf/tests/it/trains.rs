@@ -65,7 +65,7 @@ fn trains_are_as_long_as_frames_and_end_with_them() {
     }
     acks.add(10_000, 1, 30, 0);
     let Some(states) = acks.states("sizes") else { return };
-    // The first ACK of the next mark ends the last run of this one.
+    // The first ACK of the next mark ends the last run of this mark.
     let found: Vec<u32> = ends.iter().map(|&end| states[end].halves).collect();
     assert_eq!(found, [2, 2, 24, 35, 48, 24, 2], "{marks:?}");
 }

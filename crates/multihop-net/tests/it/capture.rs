@@ -137,7 +137,7 @@ async fn connect() -> (Stream, Stream, Recorder) {
     (caller.unwrap(), answerer.unwrap(), recorder)
 }
 
-/// An end of the connection, as the sender of a datagram.
+/// The end of the connection that sends a datagram.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum End {
     Caller,
@@ -244,7 +244,7 @@ impl Capture {
         file
     }
 
-    /// Reads such a file.
+    /// Reads a file of [`pcap`](Self::pcap).
     fn read(file: &[u8], listener: u16) -> Self {
         assert_eq!((number(file, 0), number(file, 20)), (0xa1b2_c3d4, LINK_IPV4));
         let (mut rest, mut datagrams) = (&file[24..], Vec::new());

@@ -36,7 +36,7 @@ pub(crate) fn until_dropped() -> (oneshot::Sender<()>, impl Future<Output = ()>)
     (held, async { drop(dropped.await) })
 }
 
-/// Sends as long as its statistics are so.
+/// Sends as long as the sender's statistics fulfil a condition.
 async fn send_while(stream: &mut Stream, is_so: impl Fn(&Stats) -> bool) {
     let chunk = [7; 4096];
     while is_so(&stream.stats()) {
@@ -91,7 +91,8 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_soon() {
 
 /// How long the route is lost.
 const AWAY: Duration = Duration::from_secs(10);
-/// A timer that had backed off for as long would not expire before. A busy machine takes some of it.
+/// Time limit that a timer which had backed off for the whole failure would exceed. A busy machine needs a
+/// part of it.
 const SOON: Duration = Duration::from_secs(4);
 
 /// The second link has a smaller MTU than the first; the router between them reports it to the sender.

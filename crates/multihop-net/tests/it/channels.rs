@@ -62,7 +62,7 @@ fn a_channel_that_nobody_reads_stops_no_other_one() {
             commands.send(vec![number; 100]).await.unwrap();
             assert_eq!(whole(read.recv().await.unwrap().unwrap().content), vec![number; 100]);
         }
-        // The sender of the unread channel comes to a stop: the test's time limit ends it otherwise.
+        // The sender of the unread channel must stop; otherwise, the test's time limit ends the loop.
         let mut sent = None;
         while sent != Some(images.counters().sent) {
             sent = Some(images.counters().sent);

@@ -258,7 +258,7 @@ fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
     let test = async move {
         let mut stream = Stream::connect(addr, &plain()).await.unwrap();
         let held = accepted.await.unwrap();
-        // Nothing is sent, because its driver ends first.
+        // Nothing is sent, because the driver ends first.
         there.shutdown_background();
         tokio::time::sleep(Duration::from_millis(100)).await;
         drop(held);

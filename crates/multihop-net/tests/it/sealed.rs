@@ -30,7 +30,7 @@ fn keys(n: u8, peers: Peers) -> Config {
     Config::new(Security::Keys { identity: identity(n), peers })
 }
 
-/// Sends data there and back between a listener and a caller.
+/// Sends data in both directions between a listener and a caller.
 async fn echo(listens: Config, calls: &Config) -> io::Result<(Stream, Stream)> {
     let listener = Listener::bind(LOCAL, listens).await?;
     let addr = listener.local_addr();
@@ -163,7 +163,7 @@ async fn forward_with_forgeries(
                 copy[at] ^= 1 << rng.below(8);
             }
             copy.truncate(len - rng.below(2) as usize);
-            // Datagrams that the socket does not take count as lost.
+            // Datagrams that the socket does not accept count as lost.
             forged += u32::from(socket.try_send_to(&copy, to).is_ok());
         }
         socket.send_to(&bytes[..len], to).await.unwrap();
@@ -194,5 +194,5 @@ fn garbage_on_a_socket_does_not_disturb_a_transfer() {
     });
 }
 
-/// Forged datagrams for each genuine one.
+/// Number of forged datagrams for each genuine one.
 const COPIES: u32 = 5;

@@ -51,7 +51,7 @@ fn talk(config: Config, secret: String, key: Option<PublicKey>) {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}");
         assert!(output.stdout == pattern(10_000));
-        // It asks for new keys after four datagrams.
+        // The second implementation requests new keys after four datagrams.
         let changes: u64 = said.split(' ').next().unwrap().parse().unwrap();
         assert!(changes >= 4, "{said}");
     });

@@ -99,7 +99,7 @@ fn a_stream_uses_two_local_addresses_and_survives_the_loss_of_either() {
             while sent(&near)[1] < 1_000_000 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            // Everything that takes the path goes to a station that is not there.
+            // All packets on the path go to a station that does not exist.
             for (path, peer) in [(1, "10.82.1.2"), (2, "10.82.1.2")] {
                 let (link, other) = (format!("path{path}"), 2 - path);
                 near.ip(&format!("neigh replace {peer} lladdr 02:00:00:00:00:99 dev {link}")).unwrap();

@@ -35,7 +35,7 @@ fn quick(interfaces: &[&str]) -> Config {
     Config { interfaces, routing, protocol: "babel", ..Config::default() }
 }
 
-/// babeld on a host.
+/// A babeld that runs on a host.
 struct Babeld(Child);
 
 impl Babeld {

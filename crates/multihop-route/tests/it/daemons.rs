@@ -83,7 +83,7 @@ fn neighbours_hear_at_once_of_an_address_that_is_replaced_and_of_a_daemon_that_e
     let Some([mut left, mut middle, mut right]) = hosts() else { return };
     left.join(("one", "10.0.1.1/24"), &middle, ("two", "10.0.1.2/24"));
     middle.join(("three", "10.0.2.2/24"), &right, ("four", "10.0.2.3/24"));
-    // Missing HELLOs end no link while the test runs.
+    // Missing HELLOs must not end a link while the test runs.
     let patient = |interfaces: &[&str]| {
         let config = quick(interfaces);
         let Routing::Olsr(olsr) = config.routing else { unreachable!("quick is OLSR") };

@@ -13,7 +13,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::network::{Host, eventually, hosts, quick};
 
-/// Two Mb/s; of the queue's packets those of routing go first.
+/// Rules of a queue of 2 Mb/s that sends routing packets first.
 const SLOW: [&str; 2] = [
     "qdisc add dev veth-a root handle 1: tbf rate 2mbit burst 3000 limit 60000",
     "qdisc add dev veth-a parent 1: pfifo_fast",
@@ -36,7 +36,7 @@ fn with_metric(interfaces: &[&str], metric: olsr::Metric) -> Config {
     Config { routing: Routing::Olsr(olsr.with_metric(metric)), ..quick(interfaces) }
 }
 
-/// Whether the kernel has the kinds of queues.
+/// Slows down a link; false if the kernel does not have the kinds of queues.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 fn slow_down(host: &Host) -> bool {
     // Packets that fit into the queue: a quarter of a second.
@@ -52,7 +52,7 @@ fn slow_down(host: &Host) -> bool {
     done
 }
 
-/// Status of the only neighbour behind an interface, and of the queue there.
+/// The status of the only neighbour behind an interface, and that of the queue there.
 fn told(host: &Host, interface: &str) -> (Value, Value) {
     let status = host.status().unwrap();
     let of = |list: &str, key: &str| {
@@ -79,7 +79,8 @@ fn a_queue_that_hellos_overtake_is_left_for_another_path() {
     eventually("a route by the upper side", || {
         left.via(to) == Some(above) && told(&left, "veth-a").0["hellos"].is_f64()
     });
-    // To the upper neighbour itself: what waits at the left host does not depend on its route to the right one.
+    // The packets go to the upper neighbour itself, so that the queue at the left host does not depend on its
+    // route to the right one.
     let sender = left.namespace.run(|| UdpSocket::bind((Ipv4Addr::new(10, 0, 1, 1), 0)).unwrap()).unwrap();
     left.namespace.ip(&format!("route add {above} dev veth-a metric 1")).unwrap();
     sender.set_nonblocking(true).unwrap();
@@ -92,7 +93,7 @@ fn a_queue_that_hellos_overtake_is_left_for_another_path() {
         fill();
         let (delay, queue) = told(&left, "veth-a");
         let waits = delay["queue"].as_f64() > Some(0.1) && delay["hellos"].as_f64() < Some(0.1);
-        // Microseconds.
+        // The cost is in microseconds.
         let cost = left.status().unwrap()["routes"]["10.0.2.4/32"]["cost"].as_u64();
         waits && cost > Some(100_000) && queue["kind"] == "tbf" && queue["hellos_wait"] == false
     });
@@ -112,7 +113,7 @@ fn messages_begin_to_wait_when_a_reloaded_configuration_says_so() {
     let hears = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap();
     let mut hears = right.namespace.run(hears).unwrap();
     hears.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    // Of the next packet; it is the second byte of the header.
+    // The type of service of the next packet is the second byte of its header.
     let mut type_of_service = || {
         let mut packet = [0; 2000];
         let length = hears.read(&mut packet).expect("a packet within a minute");
@@ -122,7 +123,7 @@ fn messages_begin_to_wait_when_a_reloaded_configuration_says_so() {
     let stop = left.start_with(quick(&["veth-a"]), vec![with_metric(&["veth-a"], waiting)]);
     assert_eq!(type_of_service(), 0xc0);
     stop.reload();
-    // What was sent before comes first.
+    // Packets that were sent before arrive first.
     assert!((0..100).any(|_| type_of_service() == 0));
 }
 
@@ -140,7 +141,7 @@ fn the_kernel_looks_for_the_link_address_of_a_neighbour_that_nobody_talks_to() {
         assert!(known().iter().all(|one| one.address != address));
         let wanted = LinkAddress { interface, address, link: [2, 0, 0, 0, 0, 5] };
         eventually("the link address", || {
-            // The kernel gives up soon, and is asked again.
+            // The kernel soon gives up the resolution, and must be asked again.
             left.namespace.run(|| find_link_address(interface, address)).unwrap().unwrap();
             known().contains(&wanted)
         });

@@ -15,7 +15,8 @@ const MIDDLE: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 const RIGHT: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 3);
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 200);
 
-/// The n-th HELLO of the flood: it has a link to the daemon in the middle, and to 300 nodes that no HELLO had before.
+/// The n-th HELLO of the flood: it reports a link to the daemon in the middle, and links to 300 nodes that
+/// were in no HELLO before.
 fn hello(n: u32) -> Vec<u8> {
     let symmetric = |address| HelloLink { code: LinkCode::Symmetric { mpr: false }, address };
     let others = (0..300).map(|k| symmetric(Ipv4Addr::from_bits(0x0b00_0000 + 300 * n + k)));
@@ -50,7 +51,7 @@ fn flood(from: &Namespace) {
     from.run(send).unwrap();
 }
 
-/// The longest time for which a host did not have this route, while something else runs.
+/// The longest time for which a host did not have this route while something else runs.
 fn away(host: &Host, to: Ipv4Addr, via: Ipv4Addr, while_running: impl FnOnce() + Send) -> Duration {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -74,7 +74,7 @@ fn a_link_that_breaks_is_routed_around() {
     join(&upper, "veth-c", &right, "veth-d", (2, 2, 4));
     join(&left, "veth-e", &lower, "veth-f", (3, 1, 3));
     join(&lower, "veth-g", &right, "veth-h", (4, 3, 4));
-    // An address that no link takes along when it goes down.
+    // This address is on no link, so that it remains when a link goes down.
     right.namespace.ip("addr add fd00:0:0:9::4/128 dev lo").unwrap();
     left.start(quick6(&["veth-a", "veth-e"]));
     upper.start(quick6(&["veth-b", "veth-c"]));
@@ -115,7 +115,7 @@ fn routes_of_a_killed_daemon_are_removed_at_the_next_start_but_not_those_of_the_
     host.start(quick6(&["d0"]));
     eventually("a daemon", || host.status_of(Family::Ipv6).is_some());
     assert_eq!(host.routes(), [four]);
-    // A daemon of each family runs, and no second one.
+    // One daemon of each family can run, but no second one.
     let stop = Stop::new().unwrap();
     let second = || run(quick6(&["none"]), &stop, &mut || Err(String::new()));
     assert!(matches!(host.namespace.run(second).unwrap(), Err(RouteError::Runs(Family::Ipv6))));
@@ -152,7 +152,7 @@ fn nonsense_changes_no_route() {
     eventually("an answer", || line[0].reaches(&line[2], address(2, 3)));
 }
 
-/// olsrd on a host.
+/// An olsrd that runs on a host.
 struct Olsrd(Child);
 
 impl Olsrd {
@@ -179,7 +179,7 @@ impl Drop for Olsrd {
     }
 }
 
-/// A chain of four: ours, olsrd, ours, olsrd. Networks behind both ends.
+/// The chain has four hosts: ours, olsrd, ours, olsrd. There are networks behind both ends.
 #[test]
 fn olsrd_and_our_daemons_find_the_routes_of_a_chain() {
     let Some([mut a, b, mut c, d]) = hosts() else { return };
@@ -192,7 +192,7 @@ fn olsrd_and_our_daemons_find_the_routes_of_a_chain() {
     join(&c, "veth-e", &d, "veth-f", (3, 3, 4));
     a.namespace.ip("addr add fd00:0:0:8::1/128 dev lo").unwrap();
     d.namespace.ip("addr add fd00:0:0:9::4/128 dev lo").unwrap();
-    // olsrd of this age cannot use the group of the link.
+    // This old olsrd cannot use the multicast group of the link.
     let group = "ff0e::1".parse().unwrap();
     let network = |text: &str| vec![text.parse().unwrap()];
     a.start(Config { group, announce: network("fd00:0:0:8::/64"), ..quick6(&["veth-a"]) });

@@ -53,7 +53,7 @@ pub(crate) fn quick(interfaces: &[&str]) -> Config {
 }
 
 impl Host {
-    /// Host in the namespace of another one, for a second daemon in it.
+    /// A host in the namespace of another one, for a second daemon in this namespace.
     pub(crate) fn in_same(other: &Self) -> Self {
         Self { namespace: Arc::clone(&other.namespace), running: None }
     }
@@ -148,7 +148,7 @@ impl Drop for Host {
     }
 }
 
-/// Waits until something is so; a minute is longer than any of it takes on a busy machine.
+/// Waits until a condition holds, at most for a minute, which is enough on a busy machine.
 #[track_caller]
 pub(crate) fn eventually(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();

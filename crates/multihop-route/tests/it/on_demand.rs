@@ -31,7 +31,7 @@ fn on_demand(interfaces: &[&str]) -> Config {
     Config { interfaces, protocol: "aodv", routing: Routing::Aodv(aodv), ..Config::default() }
 }
 
-/// Hosts, if there is a command that asks whether they reach each other.
+/// Hosts, if this machine has the command `ping`, which tests whether they reach each other.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 fn hosts_with_ping<const N: usize>() -> Option<[Host; N]> {
     if let Err(error) = Command::new("ping").arg("-V").output() {
@@ -41,7 +41,7 @@ fn hosts_with_ping<const N: usize>() -> Option<[Host; N]> {
     hosts()
 }
 
-/// Whether all of these pings were answered.
+/// Whether the host answers all of these pings.
 fn pings(host: &Host, to: IpAddr, count: u32) -> bool {
     let count = count.to_string();
     let to = to.to_string();
@@ -59,7 +59,7 @@ fn hears(host: &Host, neighbours: usize) -> bool {
     host.status().is_some_and(|status| status["neighbours"].as_array().unwrap().len() == neighbours)
 }
 
-/// 10.0.1.1 - 10.0.1.2, 10.0.2.2 - 10.0.2.3, with daemons that have heard each other.
+/// Hosts 10.0.1.1 - 10.0.1.2, 10.0.2.2 - 10.0.2.3, whose daemons have heard each other.
 fn line() -> Option<[Host; 3]> {
     let [mut left, mut middle, mut right] = hosts_with_ping()?;
     left.join(("veth-a", "10.0.1.1/24"), &middle, ("veth-b", "10.0.1.2/24"));
@@ -77,7 +77,7 @@ fn the_first_ping_waits_for_its_route_which_lasts_as_long_as_its_use() {
     assert_eq!(line[0].via(address(2, 3)), None, "nobody needs it");
     assert!(pings(&line[0], address(2, 3), 1), "the first ping of all");
     assert_eq!(line[0].via(address(2, 3)), Some(address(1, 2)));
-    // The kernels forward these; the daemons see that they do.
+    // The kernels forward these packets, and the daemons see that they do.
     let caught = counted(&line[1], "caught");
     assert!(pings(&line[0], address(2, 3), 15), "for three times the lifetime of a route");
     assert!(counted(&line[1], "caught") - caught <= 1, "the router's routes lived");
@@ -100,7 +100,7 @@ fn a_broken_link_is_reported_and_another_path_found() {
     left.start(on_demand(&["veth-a", "veth-e"]));
     upper.start(on_demand(&["veth-b", "veth-c"]));
     lower.start(on_demand(&["veth-f", "veth-g"]));
-    // An address that does not go with either link.
+    // This address belongs to neither link.
     for words in ["link add s0 type veth peer name s1", "addr add 10.0.9.4/32 dev s0"] {
         right.namespace.ip(words).unwrap();
     }
@@ -112,7 +112,7 @@ fn a_broken_link_is_reported_and_another_path_found() {
     assert!(pings(&left, to, 2));
     let first = left.via(to).unwrap();
     let (relay, link) = if first == address(1, 2) { (&upper, "veth-c") } else { (&lower, "veth-g") };
-    // Packets all the time, so that the relay learns that somebody uses the route.
+    // Packets are sent all the time, so that the relay learns that the route is in use.
     let socket = left.namespace.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap()).unwrap();
     let send = || {
         let _ = socket.send_to(b"data", (to, 9));
@@ -148,7 +148,7 @@ fn a_host_that_nobody_knows_is_reported_to_the_program_that_asks_for_it() {
 #[test]
 fn hosts_on_one_link_reach_each_other_over_a_third() {
     let Some([mut left, mut middle, mut right]) = hosts_with_ping() else { return };
-    // One network, but the ends do not hear each other.
+    // All are in one network, but the ends do not hear each other.
     left.join(("veth-a", "10.0.0.1/24"), &middle, ("veth-b", "10.0.0.2/32"));
     middle.join(("veth-c", "10.0.0.4/32"), &right, ("veth-d", "10.0.0.3/24"));
     left.start(on_demand(&["veth-a"]));

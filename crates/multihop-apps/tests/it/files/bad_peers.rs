@@ -1,4 +1,4 @@
-//! Malicious and silent peers.
+//! Peers that are malicious or silent.
 
 use multihop_apps::files::Progress;
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ fn end(contents: &[u8]) -> Vec<u8> {
     frame(8, &[blake3::hash(contents).as_bytes()])
 }
 
-/// The result of a receiver after these messages of a sender, and the contents of its folder.
+/// Sends these messages to a receiver; returns the receiver's result and the contents of its folder.
 fn says(frames: &[Vec<u8>]) -> (Result<Summary, Error>, Tree) {
     let to = TempDir::new().unwrap();
     let inside = to.path().join("inside");
@@ -197,7 +197,7 @@ fn a_transfer_with_a_silent_peer_fails() {
         near.write_all(&hello()).await.unwrap();
         let error = receive(far, pair.target(), options, &mut |_| ()).await.unwrap_err();
         assert_eq!(error.to_string(), reason);
-        // A receiver that is ready and then stops reading.
+        // The peer is a receiver that is ready and then stops reading.
         let (near, mut far) = duplex(BUFFER);
         far.write_all(&ready()).await.unwrap();
         let error = send(near, pair.sources(&["a"]), options, &mut |_| ()).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! Files that the receiver has before a transfer, and which of them a transfer replaces.
+//! Files that the receiver has before a transfer, and whether the transfer replaces them.
 
 use std::fs::FileType;
 use std::os::unix::fs::{FileTypeExt, symlink};
@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 
 use super::*;
 
-/// Sends `a`, a link if it is one, with `--overwrite`.
+/// Sends `a` with `--overwrite`; if `a` is a link, it is sent as a link.
 fn transfer(pair: &Pair) -> [Result<Summary, Error>; 2] {
     let mut sources = Sources::new().links(SymbolicLinks::Keep);
     sources.add(&pair.from.path().join("top")).unwrap();

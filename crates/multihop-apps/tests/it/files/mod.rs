@@ -62,7 +62,8 @@ impl Pair {
         self.transfer_cut(names, options, usize::MAX)
     }
 
-    /// A transfer that must be refused: returns the receiver's reason, which the sender gets too.
+    /// Attempts a transfer that must be refused; returns the receiver's reason, which the sender must get,
+    /// too.
     fn refused(&self, names: &[&str]) -> String {
         match self.transfer(names, QUICK) {
             [Err(Error::There(told)), Err(Error::Here(reason))] if told == reason => reason,
@@ -89,7 +90,7 @@ where
     })
 }
 
-/// Name, contents, whether it can be run. A folder has no contents.
+/// The contents of a folder by path: the bytes of a file and whether it is executable. A folder has no bytes.
 type Tree = BTreeMap<OsString, (Option<Vec<u8>>, bool)>;
 
 /// Everything below a folder.
@@ -119,7 +120,7 @@ fn unfinished(root: &Path) -> Vec<OsString> {
     tree(root).into_keys().filter(|name| is(&Path::new(name).file_name().unwrap().to_owned())).collect()
 }
 
-/// Waits until a file below a folder has these contents; earlier, its receiver has not begun to write it.
+/// Waits until a file below a folder has these contents, which shows that its receiver has begun to write it.
 async fn until_there_is(root: &Path, contents: &str) {
     while !tree(root).values().any(|(found, _)| found.as_deref() == Some(contents.as_bytes())) {
         tokio::task::yield_now().await;

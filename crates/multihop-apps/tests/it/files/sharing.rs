@@ -35,7 +35,7 @@ fn callers_without_a_request_keep_no_sender_waiting() {
         }
         let stream = Stream::connect(addr, &config).await.unwrap();
         send(stream, pair.sources(&["a"]), PATIENT, &mut |_| ()).await.unwrap();
-        // The receiver drops the connections long before their patience ends: success and error are both an end.
+        // The receiver drops the connections long before their patience ends, with success or with an error.
         for mut stream in silent {
             let _ = stream.read_to_end(&mut Vec::new()).await;
         }
@@ -122,12 +122,12 @@ fn hashing_for_a_sender_ends_when_it_leaves() {
     }
     let (target, (ended, end)) = (pair.target(), mpsc::channel());
     std::thread::spawn(move || {
-        // The end of the runtime waits for everything that has been begun.
+        // The runtime ends only when everything that was begun has ended.
         let result = run(async {
             let (mut near, far) = duplex(BUFFER);
             near.write_all(&[hello(), entry(1, huge, b"a"), listed(1)].concat()).await.unwrap();
             let receiver = tokio::spawn(async move { receive(far, target, QUICK, &mut |_| ()).await });
-            // A keepalive shows that it hashes.
+            // A keepalive shows that the receiver computes the hash.
             near.read_u8().await.unwrap();
             drop(near);
             receiver.await.unwrap()

@@ -191,7 +191,7 @@ fn two_writers_of_one_file_do_not_mix() {
         let receiver = tokio::spawn(async move { receive(far, target, QUICK, &mut |_| ()).await });
         tokio::spawn(async move { send(near, sources, QUICK, &mut |_| ()).await });
         tokio::spawn(async move {
-            // It is not read after the transfer has been refused.
+            // The receiver does not read this text after it has refused the transfer.
             feed.write_all(text).await.ok();
             (feed, receiver)
         })
@@ -328,7 +328,7 @@ fn modes_and_modification_times_are_kept() {
         let (_, mode, seconds, nanoseconds) = seen(pair.from.path(), name);
         assert_eq!(seen(pair.to.path(), name), (name, mode & !umask, seconds, nanoseconds));
     }
-    // So that the folders can be deleted.
+    // The mode is changed so that the folders can be deleted.
     [&pair.from, &pair.to].into_iter().for_each(|root| set_mode(&root.path().join("a/read-only"), 0o755));
 }
 

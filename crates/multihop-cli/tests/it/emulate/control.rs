@@ -222,7 +222,7 @@ fn wrong_requests_are_refused_and_the_emulation_goes_on() {
         let found = client.refused(request);
         assert!(found.starts_with(message), "{found}");
     }
-    // A program that writes without end, and a client that does not read.
+    // One program writes without end, and the client does not read its output.
     let noise = client.program(1, "yes");
     for id in 0..500 {
         client.write(&json!({"id": id, "do": "output", "program": noise, "from": -100}).to_string());
@@ -269,7 +269,7 @@ fn nothing_is_left_of_killed_emulations(name: &str, starts: u64) {
     }
     let marker = format!("98{}", std::process::id());
     for n in 0..starts {
-        // Spread over the start, which takes some 100 ms, and the time after it.
+        // The instants are spread over the start, which takes some 100 ms, and over the time after it.
         killed_after(&folder, n * 7919 % 400, &marker);
         until("the end of everything", || leftovers(&folder, &marker).is_empty());
     }
@@ -305,7 +305,7 @@ fn an_emulation_ends_with_the_process_that_started_it() {
     shell.wait().unwrap();
     let process = std::path::PathBuf::from(format!("/proc/{pid}"));
     until("the end of the emulation", || {
-        // A process that nobody waits for remains as a zombie.
+        // A process for which nobody waits remains as a zombie.
         let state = std::fs::read_to_string(process.join("status")).unwrap_or_default();
         state.is_empty() || state.contains("State:\tZ")
     });

@@ -2,7 +2,7 @@
 
 use super::{CHAIN, TAP, code, folder, is_possible, json, multihop, ran, stderr, stdout};
 
-/// The script at node 0, or the node after it, succeeds; what it prints.
+/// Runs the script at node 0, or at the node after it; it must succeed. Returns what it prints.
 fn script(name: &str, scenario: &str, tools: &[&str], node: &str, lines: &str) -> Option<String> {
     let folder = folder(name, scenario).with("script.sh", lines);
     if !is_possible(&folder, tools) {
@@ -13,7 +13,7 @@ fn script(name: &str, scenario: &str, tools: &[&str], node: &str, lines: &str) -
     Some(stdout(&done).to_owned())
 }
 
-/// The text has these parts, in any order.
+/// Checks that the text contains these parts, in any order.
 fn assert_has(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "{part:?} in {text}");
@@ -120,7 +120,7 @@ fn a_full_queue_drops_packets_or_leaves_them_in_the_kernel() {
         let full = json(stdout(&done))["drops"]["queue-full"].as_u64().unwrap_or(0);
         let line = stderr(&done).lines().find_map(|line| line.strip_prefix("dropped "));
         let by_kernel: u64 = line.unwrap().parse().unwrap();
-        // One hop carries fewer than 200 of the 1000 to 3000 packets.
+        // One hop carries fewer than 200 of the 1000 to 3000 packets per second.
         assert_eq!((full > 100, by_kernel > 100), (!back_pressure, back_pressure), "{full} {by_kernel}");
     }
 }
@@ -142,7 +142,8 @@ fn simulated_flows_and_programs_share_the_network() {
     assert!(result["emulation"]["left"].as_u64().unwrap() >= 2, "{result}");
 }
 
-/// Runs the emulation in a network of its own with a veth to another one, 192.0.2.2, where a program answers.
+/// Runs the emulation in a separate network namespace with a veth to another one, 192.0.2.2, where a program
+/// answers.
 const LAB: &str = "\
 ip link set lo up
 unshare -n sleep 60 &

@@ -26,7 +26,7 @@ arp = \"queueing\"
 
 const TAP: &str = "[emulation]\ninterface = \"tap\"\n";
 
-/// Answers datagrams to port 7000 with what they hold.
+/// A program that answers datagrams to port 7000 with their contents.
 const ECHO: &str = "\
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -36,7 +36,7 @@ while True:
     s.sendto(data, peer)
 ";
 
-/// Asks a host for echoes until there have been five.
+/// A program that requests echoes from a host until it has received five.
 const ASK: &str = "\
 import os, socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -98,7 +98,7 @@ pub(super) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds; `what` describes it.
 pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !holds() {
@@ -107,7 +107,7 @@ pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Whether the program `sleep` runs with this argument.
+/// Whether a process `sleep` with this argument runs.
 pub(super) fn runs(argument: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -117,7 +117,7 @@ pub(super) fn runs(argument: &str) -> bool {
     })
 }
 
-/// An emulation in the background; killed at the end of the test.
+/// An emulation in the background, which is killed at the end of the test.
 pub(super) struct Background(pub(super) Child);
 
 impl Background {
@@ -195,7 +195,7 @@ fn programs_talk_over_three_hops_and_a_replay_repeats_it() {
     assert_eq!(stderr(&other), message);
 }
 
-/// The folder of an emulation is viewed as its recording is, if it has exactly one.
+/// Checks that the page for the folder of an emulation shows its recording, if the folder has exactly one.
 fn views_its_folder(folder: &Folder) {
     let place = |name: &str| folder.path().join(name);
     let lacking = multihop(folder, &["view", "live"]);
@@ -320,7 +320,7 @@ fn a_shell_enters_a_node_of_an_emulation() {
 
 #[test]
 fn nothing_survives_an_emulation_that_was_killed() {
-    // The second one has left its process group and its session.
+    // The second program has left its process group and its session.
     let programs = "[[program]]\nnode = 1\ncommand = \"sleep 972.2\"\n\
                     [[program]]\nnode = 2\ncommand = \"setsid sleep 973.3 & sleep 974.4\"\n";
     let folder = folder("emulate-killed", &format!("{CHAIN}{programs}"));
@@ -390,7 +390,7 @@ fn a_stopped_emulation_loses_time_and_says_so() {
     let ended = emulation.output();
     let result = json(stdout(&ended));
     let (lost, late) = (&result["emulation"]["lost_share"], &result["emulation"]["wakeups_late_ms"]);
-    // One second of at least five.
+    // The network stood still for one of at least five seconds.
     assert!((0.1..0.5).contains(&lost.as_f64().unwrap()), "{result}");
     assert!(late["max"].as_f64().unwrap() > 900.0, "{result}");
     assert_eq!(result["sim_seconds"], 4.0);

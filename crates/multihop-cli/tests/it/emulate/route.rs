@@ -1,4 +1,4 @@
-//! Routing daemons at stations of the simulated network: ours, and olsrd beside it.
+//! Routing daemons at stations of the simulated network: those of this project, and olsrd beside them.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -22,7 +22,8 @@ touch done-$node
 wait
 ";
 
-/// Until all nodes have seen all; a daemon of a node that is done still serves the others.
+/// Runs the daemons until all nodes have seen all others; the daemon of a node that has finished still serves
+/// the others.
 const SCRIPT: &str = "\
 for node; do until [ -e done-$node ]; do sleep 0.2; done; done
 cat seen-*.txt
@@ -93,13 +94,14 @@ fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTree
     routes_at(name, &[0, 1, 2, 3, 4], "", daemon)
 }
 
-/// Number of OLSR packets that tshark finds in a capture, and its complaints about them.
+/// Number of OLSR packets that tshark finds in a capture, and its error notes about them.
 fn dissected(folder: &Folder) -> Option<(usize, Vec<String>)> {
     let fields = ["-T", "fields", "-E", "aggregator=|", "-e", "_ws.malformed", "-e", "_ws.expert.message"];
     let args = ["-r", "all.pcapng", "-Y", "olsr"].into_iter().chain(fields);
     let done = Command::new("tshark").args(args).current_dir(folder.path()).output().ok()?;
     let lines: Vec<_> = stdout(&done).lines().map(str::to_owned).collect();
-    // RFC 3626 wants this TTL, and the reader of IP notes it. Comments of packets are notes, too.
+    // RFC 3626 demands this TTL, but tshark's dissector of IP notes it as unusual. Comments of packets are
+    // notes, too.
     let is_complaint = |note: &&str| {
         !["", "\"Time To Live\" only 1"].contains(note) && !note.starts_with("strongest interference: ")
     };
@@ -107,7 +109,7 @@ fn dissected(folder: &Folder) -> Option<(usize, Vec<String>)> {
     Some((lines.len(), notes.filter(is_complaint).map(str::to_owned).collect()))
 }
 
-/// The routes of a chain of five, in which there is no choice.
+/// The routes of a chain of five nodes, for which there is no choice.
 fn expected() -> BTreeSet<String> {
     let pairs = (0..5_i32).flat_map(|from| (0..5_i32).map(move |to| (from, to)));
     let far = pairs.filter(|(from, to)| (from - to).abs() > 1);

@@ -1,4 +1,4 @@
-//! Programs that people use: ssh, a web server, iperf3, tshark.
+//! Real programs: ssh, a web server, iperf3, tshark.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -82,7 +82,7 @@ fn iperf3_measures_datagrams() {
     assert!(lost < 10.0 && packets >= 40, "{sum}");
 }
 
-/// Lines that tshark prints about what it reads from its standard input.
+/// Runs tshark on its standard input; returns the lines that it prints.
 fn tshark(folder: &Folder, arguments: &[&str], from: Stdio) -> String {
     let mut reader = Command::new("tshark");
     reader.args(["-n", "-l"]).args(arguments).current_dir(folder.path()).stdin(from);

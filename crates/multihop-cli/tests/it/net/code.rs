@@ -25,7 +25,7 @@ fn recv(folder: &Folder, words: &str, at: &str, more: &[&str]) -> Said {
     Running::new(folder, &[&args, more].concat()).end(SOON)
 }
 
-/// Code that differs from the given one in its last word.
+/// A code that differs from the given one in its last word.
 fn wrong(code: &str) -> String {
     let (front, last) = code.rsplit_once('-').unwrap();
     format!("{front}-{}", if last == "zoo" { "zone" } else { "zoo" })
@@ -158,7 +158,7 @@ fn a_code_is_found_in_the_local_network() {
     };
     let mut sender = start(0, &["send", "note"]);
     let code = sender.line().strip_prefix("code: ").unwrap().to_owned();
-    // The sender's own host finds it at two addresses; a wrong code loses one guess all the same.
+    // The receiver finds the sender's host at two addresses; a wrong code still costs only one guess.
     assert_eq!(start(0, &["recv", &wrong(&code), "--to", "inbox"]).end(SOON).code, Some(1));
     // Another sender in the network does not lose a guess.
     let mut other = start(0, &["send", "note"]);

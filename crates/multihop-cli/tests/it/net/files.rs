@@ -87,7 +87,7 @@ fn the_same_command_succeeds_at_once_after_its_sender_vanished() {
     let send = || Running::new(&folder, &["send", "large", &to, "--token", &token]);
     let mut sender = send();
     until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
-    // A signal that it cannot handle: it sends nothing more, not even a reset.
+    // The sender cannot handle this signal: it sends nothing more, not even a reset.
     sender.kill();
     let said = send().succeeds();
     assert!(said.stdout.ends_with(" already present\n"), "{said:?}");
@@ -128,7 +128,7 @@ fn a_patience_shorter_than_a_pause_of_the_input_is_no_failure() {
 #[test]
 fn the_patience_limits_connecting() {
     let folder = Folder::new("absent").with("note", "hello\n");
-    // A port that nobody reads.
+    // Nobody reads from this port.
     let absent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = absent.local_addr().unwrap().to_string();
     let output = multihop(&folder, &["send", "note", &to, "--plain", "--patience", "0.5"]);
@@ -334,7 +334,7 @@ fn an_interruption_ends_both_ends_at_once() {
     assert_eq!(receiver.end(SOON).code, Some(130));
 }
 
-/// A large file through a relay that is silent for a while; the output of both ends.
+/// Sends a large file through a relay that is silent for a while; returns the output of both ends.
 fn with_silence(name: &str, silence: Duration, patience: &str) -> (Folder, [Said; 2]) {
     let folder = Folder::new(name);
     large(&folder);
@@ -352,7 +352,7 @@ fn with_silence(name: &str, silence: Duration, patience: &str) -> (Folder, [Said
     relay.silence(silence);
     let sent = sender.end(SOON + silence);
     if sent.code != Some(0) {
-        // It waits for the sender to try again, which does not happen.
+        // The receiver waits for another attempt of the sender, which does not happen.
         receiver.complains("connection lost: ");
         receiver.interrupt();
     }
@@ -488,7 +488,7 @@ fn a_full_disk_is_reported_at_both_ends() {
     assert_eq!(receiver.wait().unwrap().code(), Some(1));
 }
 
-/// A receiver that writes to this standard output, and its address.
+/// Starts a receiver with this standard output; returns it and its address.
 fn writes_to(stdout: Stdio, folder: &Folder) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
     command.args(["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:0", "--quiet"]);

@@ -26,7 +26,7 @@ struct Running {
     child: Child,
     stdout: BufReader<ChildStdout>,
     errors: Arc<Mutex<String>>,
-    /// Ends when all of them have been read.
+    /// Thread that ends when all lines on standard error have been read.
     errors_end: Option<JoinHandle<()>>,
 }
 
@@ -74,7 +74,7 @@ impl Running {
         line.trim_end().to_owned()
     }
 
-    /// The address that it listens on, once it does.
+    /// Waits until the command listens; returns its address.
     fn address(&mut self) -> String {
         let line = self.line();
         match line.strip_prefix("listening on ") {
@@ -83,7 +83,7 @@ impl Running {
         }
     }
 
-    /// The command that it prints for the other host, which has one address.
+    /// The command that this one prints for the other host, which has one address.
     fn advice(&mut self) -> String {
         assert_eq!(self.line(), "on the other host:");
         self.line().trim().to_owned()
@@ -98,7 +98,8 @@ impl Running {
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     }
 
-    /// Waits for the end, for this long. A thread reads the output meanwhile, so that the command never waits for a full pipe.
+    /// Waits at most for this long until the command ends. A thread reads the output meanwhile, so that the
+    /// command never waits for a full pipe.
     fn end(&mut self, limit: Duration) -> Said {
         let mut stdout = String::new();
         let (child, output) = (&mut self.child, &mut self.stdout);
@@ -125,7 +126,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::{code, multihop, stderr};
 
-/// A listening end, and what a measurement with these arguments prints.
+/// Starts a listening end; returns it and what a measurement with these arguments prints.
 fn measure(name: &str, more: &[&str]) -> (Running, String) {
     let folder = Folder::new(name);
     let mut server = Running::new(&folder, &["perf", "--listen", "127.0.0.1:0", "--plain"]);
@@ -112,7 +112,7 @@ fn the_last_interval_is_never_dropped() {
         .take_while(|line| !line.is_empty())
         .map(|row| row.split_whitespace().take(3).collect())
         .collect();
-    // On a busy machine rows are late: there may be more of them, or one for the whole time.
+    // On a busy machine rows are late: there may be more rows, or a single one for the whole time.
     assert!(rows.first().is_some_and(|first| first[0] == "0.00"), "{said}");
     assert!(rows.windows(2).all(|two| two[0][2] == two[1][0]), "no gap: {said}");
     let end: f64 = rows[rows.len() - 1][2].parse().unwrap();
@@ -154,10 +154,10 @@ fn udp_has_a_rate_losses_and_jitter() {
         let document = document("perf-udp", &args);
         assert_eq!(document["protocol"], "udp");
         let found = &document[way];
-        // Datagrams of 1400 bytes, none of which this host loses: a socket's buffer holds all of them.
+        // The datagrams have 1400 bytes. This host loses none of them, because a socket's buffer holds all.
         assert_eq!(found["sender"]["datagrams_sent"], 60, "{document}");
         assert_eq!((&found["lost"], &found["receiver"]["datagrams_received"]), (&0.into(), &60.into()));
-        // The last one leaves after 59 gaps.
+        // The last datagram leaves after 59 gaps.
         assert!(found["sender"]["seconds"].as_f64().unwrap() >= 59.0 * 1400.0 * 8.0 / 4e6, "{document}");
         assert!(found["goodput_kbps"].as_f64().unwrap() > 0.0, "{document}");
         assert!(found["jitter_ms"].as_f64().unwrap() >= 0.0);

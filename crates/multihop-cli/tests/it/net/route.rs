@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::super::{Folder, code, multihop, stderr, stdout};
 
-/// A namespace with one interface whose other end nobody has; `None` if this machine allows none.
+/// A namespace with one interface whose peer is in no other host; `None` if this machine allows none.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 fn host() -> Option<Namespace> {
     match Namespace::new().and_then(|made| made.ip("link show lo").map(|()| made)) {
@@ -226,7 +226,7 @@ fn a_second_daemon_has_an_exit_code_of_its_own() {
     let said = "multihop: another multihop route of IPv4 runs in this network namespace\n";
     assert!(stderr(&second).ends_with(said), "{}", stderr(&second));
     assert_eq!(first.try_wait().unwrap(), None);
-    // Another daemon takes the place of one that was killed, even before the kernel has ended that.
+    // Another daemon takes over from one that was killed, even before the kernel has ended the killed one.
     first.kill().unwrap();
     let mut third = start_in(&left, &daemon(&["veth-a"]));
     first.wait().unwrap();
@@ -303,7 +303,8 @@ fn systemd_accepts_the_unit() {
     }
 }
 
-/// As systemd starts it: another user, with the rights of the unit and no way to more.
+/// The daemon runs as systemd starts it: as another user, with the rights of the unit and no means to get
+/// more.
 #[test]
 fn the_rights_of_the_unit_suffice_for_olsr() {
     the_rights_of_the_unit_suffice("olsr");
@@ -386,7 +387,8 @@ fn the_commands_of_the_guide_ping_across_with_ipv6() {
     pings_across("The three hosts again, with addresses of IPv6", "-6", "fd00:0:0:2::3", "ttl=63");
 }
 
-/// Types the two blocks of commands behind a heading of the guide, and looks for the answer and for routes that are left.
+/// Executes the two blocks of commands behind a heading of the guide, and looks for the answer and for routes
+/// that are left over.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
 fn pings_across(heading: &str, family: &str, to: &str, answer: &str) {
     if let Err(error) = Command::new("ping").arg("-V").output() {
@@ -398,7 +400,7 @@ fn pings_across(heading: &str, family: &str, to: &str, answer: &str) {
     let [network, daemons] = blocks[..] else { panic!("two blocks of commands") };
     let (daemons, ping) = daemons.trim().rsplit_once('\n').unwrap();
     assert!(ping.ends_with(&format!(" ping {to}")), "{ping}");
-    // Names of namespaces are files; those of this test are seen by nobody else.
+    // Names of namespaces are files; nobody else sees those of this test.
     let script = format!(
         "mount -t tmpfs none /run\n{network}{daemons}\n\
          for try in $(seq 60); do {ping} -c 1 -W 1 && break; sleep 0.5; done\nkill $(jobs -p)\nwait\n\

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use multihop_linux::netns::Namespace;
 use serde_json::Value;
 
-/// Ends with the test.
+/// A process that is killed at the end of the test.
 struct Running(Child);
 
 impl Drop for Running {

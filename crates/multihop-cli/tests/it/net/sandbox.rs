@@ -7,7 +7,7 @@ use multihop_linux::netns::Namespace;
 
 use super::*;
 
-/// Capabilities by their bit.
+/// Capabilities as bits of a mask.
 const NET_BIND_SERVICE: u64 = 1 << 10;
 const NET_ADMIN: u64 = 1 << 12;
 const NET_RAW: u64 = 1 << 13;
@@ -23,7 +23,7 @@ struct Thread {
 
 fn threads(process: u32) -> Vec<Thread> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
-    // A thread may end meanwhile.
+    // A thread may end while the list is read.
     let texts = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("status")).ok());
     texts.map(|text| Thread::of(&text)).collect()
 }
@@ -47,7 +47,7 @@ impl Thread {
     }
 }
 
-/// Waits until every thread of a command has only these rights, in every set.
+/// Waits until every thread of a command has only these rights, in every set of capabilities.
 #[track_caller]
 fn keeps_only(rights: u64, command: &Running) {
     let confined = || threads(command.child.id()).iter().all(|thread| thread.has_only(rights));

@@ -1,4 +1,4 @@
-//! How the programs end by signals, and how listeners read their keys again.
+//! How signals end the programs, and how they make listeners read their keys again.
 
 use std::io::Write;
 
@@ -125,7 +125,7 @@ fn sigterm_during_a_transfer_tells_the_sender_and_keeps_what_has_arrived() {
     until(has_part);
     signal(&receiver, "-TERM");
     assert_eq!(receiver.end(SOON).code, Some(0));
-    // It dials again for as long as its patience lasts.
+    // The sender dials again until its patience is exhausted.
     assert_eq!(sender.end(SOON).code, Some(1));
     assert!(has_part(), "the next transfer continues it");
 }

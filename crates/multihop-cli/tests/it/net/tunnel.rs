@@ -1,4 +1,4 @@
-//! `multihop tunnel`, with programs that know nothing of it.
+//! `multihop tunnel` with programs that are unaware of it.
 
 use std::fs;
 use std::io::Write;
@@ -50,7 +50,7 @@ fn nginx(folder: &Folder) -> Option<(Running, u16)> {
     let file = folder.path().join("nginx.conf");
     let mut command = Command::new(program("nginx")?);
     let running = Running::of(command.args(["-e", "stderr", "-c"]).arg(file), folder);
-    // It listens before it writes this.
+    // The program listens before it writes this file.
     until(|| folder.path().join("pid").exists());
     Some((running, port))
 }

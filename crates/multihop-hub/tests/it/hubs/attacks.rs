@@ -54,7 +54,7 @@ fn a_replayed_handshake_makes_no_connection() {
                 assert!(hub.len() <= 1, "{name}: at most one half-open connection");
                 assert_eq!(hub.accept(), None, "{name}");
             }
-            // Twice while the cookie is valid, and once after it has expired.
+            // The cookie is used twice while it is valid, and once after it has expired.
             net.wait(seconds(if round == 0 { 35 } else { 90 }));
             assert_eq!(net.hub(listener()).len(), 0, "{name}: the half-open connection is gone");
         }
@@ -109,7 +109,7 @@ fn forged_refusals_and_cookies_do_not_prevent_a_connection() {
         net.listen(listener(), &config);
         let mut all = [net.call(host(1), &config, listener(), 1000)];
         net.settle();
-        // As soon as a hello is seen, and again at each further one.
+        // The attacker answers as soon as it sees a hello, and again at each further one.
         let mut answered = 0;
         while !all[0].is_done() {
             let heard = net.heard.as_ref().unwrap();
@@ -207,7 +207,7 @@ fn a_report_that_quotes_less_than_eight_bytes_is_ignored() {
     }
 }
 
-/// The same bytes, or a mutation of them.
+/// The same bytes or, at random, a mutation of them.
 fn mutated(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..rng.below(4) {
@@ -257,7 +257,8 @@ fn storm(name: &str, config: &Config, datagrams: u32) {
         }
         net.heard = Some(heard);
         net.run(ms(1), &mut all, |_| false);
-        // Only the newest datagrams of the live connections: answers to the attacker would displace them.
+        // Only the newest datagrams of the live connections are kept, because answers to the attacker would
+        // displace them.
         let live = |packet: &Packet| net.hubs.contains_key(&packet.to) && net.hubs.contains_key(&packet.from);
         let heard = net.heard.take().unwrap().into_iter().filter(live).collect::<Vec<_>>();
         net.heard = Some(heard[heard.len().saturating_sub(200)..].to_vec());

@@ -9,7 +9,7 @@ fn stats(net: &mut Net, transfer: &Transfer) -> Stats {
     net.hub(at).stats(id).unwrap()
 }
 
-/// A connection that has carried some data.
+/// A network with a connection that has carried some data.
 fn busy(config: &Config) -> (Net, [Transfer; 1]) {
     let mut net = Net::quiet(1);
     net.listen(listener(), config);
@@ -29,7 +29,7 @@ fn a_lost_route_freezes_the_sender_which_resumes_within_a_second_of_its_return()
             net.run(ms(lost), &mut all, |_| false);
             let seen = stats(&mut net, &all[0]);
             assert_eq!(seen.phase, "freeze", "{name}");
-            // One for the segment in flight; those for probes have no further effect.
+            // One notice is for the segment in flight; those for probes have no further effect.
             assert!(seen.counters.notices == 1 && seen.notices >= 1, "{name}: {seen:?}");
             let frozen = seen.counters.data_sent;
             net.broken = None;
@@ -65,7 +65,7 @@ fn an_initiator_without_a_route_retries_and_reports_it_in_the_end() {
         net.run(seconds(6), &mut all, |_| false);
         net.broken = None;
         net.finish(seconds(2), &mut all);
-        // Another initiator, which never gets a route.
+        // A second initiator never gets a route.
         net.broken = Some((host(2), FailureCause::Unreachable, None));
         let call = net.call(host(2), &config, listener(), 1);
         net.wait(seconds(40));

@@ -9,7 +9,8 @@ fn flood(net: &mut Net, config: &Config, from: impl Iterator<Item = SocketAddr>)
         net.add(at, config);
         net.hub(at).connect(listener()).unwrap();
         net.settle();
-        // Its hello, the cookie, its hello with the cookie; then no more.
+        // The caller sends its hello, receives the cookie, and sends its hello with the cookie; then it is
+        // silent.
         for _ in 0..3 {
             net.now += ms(5);
             let now = net.now;
@@ -56,14 +57,14 @@ fn one_address_cannot_exhaust_the_half_open_limit() {
     }
 }
 
-/// The `n`th source address of a flood, of so many: 127.0.2.0, 127.0.2.1, ...
+/// The `n`th of so many source addresses of a flood: 127.0.2.0, 127.0.2.1, ...
 fn source(n: u16, addresses: u16) -> SocketAddr {
     let [high, low] = (n % addresses).to_be_bytes();
     SocketAddr::from(([127, 0, 2 + high, low], 1024 + n))
 }
 
-/// How many of six genuine callers are not connected within 2 s, while strangers at so many addresses open 400
-/// connections a second that they never complete.
+/// Number of genuine callers, out of six, that are not connected within 2 s while strangers at so many
+/// addresses open 400 connections a second that they never complete.
 fn refused_during_a_flood(config: &Config, strangers: &Config, addresses: u16) -> usize {
     let mut net = Net::quiet(1);
     net.listen(listener(), config);
@@ -77,7 +78,8 @@ fn refused_during_a_flood(config: &Config, strangers: &Config, addresses: u16) -
             net.hub(source(n, addresses)).connect(listener()).unwrap();
         }
         net.run(ms(5), &mut calls, |_| false);
-        // Its hello, the cookie, its hello with the cookie; then no more.
+        // Each caller sends its hello, receives the cookie, and sends its hello with the cookie; then it is
+        // silent.
         for n in [2 * step, 2 * step + 1].into_iter().filter_map(|n| n.checked_sub(4)) {
             net.hubs.remove(&source(n, addresses));
         }

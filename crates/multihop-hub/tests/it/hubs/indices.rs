@@ -1,4 +1,5 @@
-//! The indices by which datagrams name a connection, and messages about them: types 11 (request) and 12 (spare).
+//! Indices, by which datagrams name a connection, and the messages about them: types 11 (request) and 12
+//! (spare).
 
 use std::collections::BTreeSet;
 
@@ -13,15 +14,15 @@ fn place(n: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, n], 999))
 }
 
-/// Datagrams on each path: by the caller's address, those from the caller and those to it.
+/// Datagrams on each path: for each address of the caller, those from the caller and those to it.
 #[derive(Default)]
 struct Paths(BTreeMap<SocketAddr, [Vec<Vec<u8>>; 2]>);
 
 impl Paths {
-    /// Adds what an eavesdropper has heard since the last call, while the caller was at this place.
+    /// Adds what an eavesdropper has heard since the last call, while the caller was at this address.
     fn add(&mut self, net: &mut Net, caller: SocketAddr) {
         let all = net.heard.replace(Vec::new()).unwrap();
-        // A reset has the index of the datagram that it answers, wherever that comes from.
+        // A reset has the index of the datagram that it answers, wherever that datagram comes from.
         for packet in all.into_iter().filter(|packet| packet.bytes[0] != RESET) {
             let (at, direction) = match packet.from == listener() {
                 true if packet.to == host(1) => (host(1), 1),
@@ -32,7 +33,7 @@ impl Paths {
         }
     }
 
-    /// These bytes of all datagrams in this direction, for each path.
+    /// The bytes that `part` selects from all datagrams in this direction, for each path.
     fn parts(&self, direction: usize, part: fn(&[u8]) -> &[u8]) -> Vec<BTreeSet<Vec<u8>>> {
         self.0
             .values()
@@ -41,7 +42,7 @@ impl Paths {
     }
 }
 
-/// What is in two of these sets.
+/// The elements that are in two of these sets.
 fn in_common(sets: &[BTreeSet<Vec<u8>>]) -> Vec<Vec<u8>> {
     let pairs = sets.iter().enumerate().flat_map(|(n, one)| sets[..n].iter().map(move |other| (one, other)));
     pairs.flat_map(|(one, other)| one.intersection(other).cloned()).collect()
@@ -112,7 +113,7 @@ fn what_is_sent_on_two_paths_has_nothing_in_common() {
     }
 }
 
-/// As behind a router that begins to use another address.
+/// The change is like that of a router that begins to use another address.
 #[test]
 fn a_change_that_only_the_listener_notices_ends_the_use_of_the_old_indices() {
     for (name, config) in modes() {
@@ -121,7 +122,7 @@ fn a_change_that_only_the_listener_notices_ends_the_use_of_the_old_indices() {
         let mut paths = Paths::default();
         paths.add(&mut net, host(1));
         net.moved = Some((host(1), place(1)));
-        // The caller notices after a round trip.
+        // The caller notices the change after a round trip.
         net.run(ms(20), &mut both, |_| false);
         let first: Vec<_> = net.heard.replace(Vec::new()).unwrap();
         net.run(seconds(3), &mut both, |_| false);
@@ -153,7 +154,7 @@ fn without_spare_indices_a_connection_keeps_its_own_and_still_moves() {
                 _ => |packet| packet.bytes[0] == SPARE,
             };
             net.run(seconds(4), &mut both, |_| false);
-            // One request of each end in a second.
+            // Each end sends one request in a second.
             assert!((6..=8).contains(&count(&net, REQUEST)), "{name}: {}", count(&net, REQUEST));
             net.move_host(host(1), place(1));
             let before = both[0].received;
@@ -225,7 +226,7 @@ fn an_attacker_that_forwards_datagrams_causes_one_request_a_second_at_most() {
     net.heard = Some(all);
     let to_thief = net.heard.iter().flatten().filter(|packet| packet.to == thief).count();
     assert!(to_thief > 100, "{to_thief}: nothing was tested");
-    // Both ends, in five seconds.
+    // Both ends send requests for five seconds.
     assert!((4..=12).contains(&count(&net, REQUEST)), "{}", count(&net, REQUEST));
     assert!(count(&net, SPARE) <= count(&net, REQUEST), "{}", count(&net, SPARE));
     let (at, id) = both[0].to.unwrap();

@@ -42,20 +42,21 @@ struct Net {
     rng: Rng,
     /// Share of datagrams of which a bit is changed.
     corruption: f64,
-    /// Datagrams that are lost.
+    /// Whether a datagram is lost.
     is_lost: fn(&Packet) -> bool,
     /// All datagrams sent, while an eavesdropper records them.
     heard: Option<Vec<Packet>>,
     /// Bytes sent to each address that does not belong to a hub.
     astray: BTreeMap<SocketAddr, u64>,
-    /// Datagrams from the first address arrive from the second, and those to the second at the first.
+    /// Two addresses: datagrams from the first one arrive from the second one, and datagrams to the second
+    /// one arrive at the first one.
     moved: Option<(SocketAddr, SocketAddr)>,
-    /// Further addresses of hubs.
+    /// Further addresses of hubs, with the hub that has each.
     further: BTreeMap<SocketAddr, SocketAddr>,
     local: Arc<Mutex<Option<OtherHost>>>,
     /// The TTL with which all datagrams arrive.
     ttl: Option<u8>,
-    /// The fate of all datagrams of this address, and when it was last reported.
+    /// The failure of all datagrams to this address, and when it was last reported.
     broken: Option<(SocketAddr, FailureCause, Option<Instant>)>,
     /// The path MTU that the system reports.
     path_mtu: Arc<AtomicU16>,
@@ -64,7 +65,7 @@ struct Net {
     queues: BTreeMap<SocketAddr, Instant>,
 }
 
-/// A hub, and the address of its host if that is not the hub's own; `None`: it has no route.
+/// A hub, and the address of its host if that differs from the hub's own; `None` if it has no route.
 type OtherHost = (SocketAddr, Option<IpAddr>);
 
 /// A transfer through a connection.
@@ -144,14 +145,14 @@ impl Net {
         self.hub(at).release(now, id);
     }
 
-    /// A caller at `from` that has begun to send to the listener at `to`.
+    /// Creates a caller at `from`, which begins to send to the listener at `to`.
     fn call(&mut self, from: SocketAddr, config: &Config, to: SocketAddr, len: usize) -> Transfer {
         self.add(from, config);
         let id = self.hub(from).connect(to).unwrap();
         Transfer { from: (from, id), to: None, len, sent: 0, received: 0 }
     }
 
-    /// From now on the host of the hub at `from` has another address, and the hub can know that.
+    /// Gives the host of the hub at `from` another address, of which the hub can know.
     fn move_host(&mut self, from: SocketAddr, to: SocketAddr) {
         self.moved = Some((from, to));
         *self.local.lock().unwrap() = Some((from, Some(to.ip())));
@@ -271,7 +272,7 @@ impl Net {
 }
 
 impl Transfer {
-    /// A transfer in the other direction of the same connection.
+    /// The transfer in the other direction of the same connection.
     fn back(&self, len: usize) -> Self {
         Self { from: self.to.unwrap(), to: Some(self.from), len, sent: 0, received: 0 }
     }
@@ -340,7 +341,7 @@ fn keys() -> Config {
     Config::new(Security::Keys { identity: Identity::from_secret([1; 32]), peers: Peers::Any })
 }
 
-/// All security modes.
+/// Configurations of all security modes.
 fn all() -> [(&'static str, Config); 3] {
     [("plain", plain()), ("token", token()), ("keys", keys())]
 }

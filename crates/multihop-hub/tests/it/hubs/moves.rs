@@ -28,7 +28,8 @@ fn an_initiator_can_move_while_the_listener_sends() {
     let mut back = [there[0].back(200_000)];
     assert!(net.run(seconds(10), &mut back, |all| all[0].received >= 50_000));
     net.moved = Some((host(1), address("192.0.2.1:999")));
-    // The listener notices when the initiator sends, which it does when a copy of the data arrives, or by itself.
+    // The listener notices the move when the initiator sends, because a copy of the data arrives or by
+    // itself.
     net.wait(seconds(1));
     there[0].len += 10;
     net.run(seconds(10), &mut there, |all| all[0].is_done());

@@ -6,7 +6,7 @@ use super::*;
 const OFFER: u8 = 9;
 const ACCEPT: u8 = 10;
 
-/// A connection over this network, and the transfer of the caller.
+/// Opens a connection over this network; returns it with the transfer of the caller.
 fn connected(config: &Config, link: LinkConfig) -> (Net, [Transfer; 1]) {
     let mut net = Net::new(1, link);
     net.heard = Some(Vec::new());
@@ -62,7 +62,7 @@ fn data_does_not_wait_for_new_keys() {
         }
         assert_eq!(key_numbers(&mut net, &transfers), [2; 2], "{name}");
         let (least, most) = (per_second.iter().min().unwrap(), per_second.iter().max().unwrap());
-        // A second has about ten round trips, of which each delivers a window.
+        // A second has about ten round trips, and each of them delivers a window.
         assert!(least * 10 >= most * 8, "{name}: {least} to {most} bytes in a second");
     }
 }
@@ -83,7 +83,7 @@ fn only_the_caller_offers_new_keys() {
             net.finish(seconds(10), &mut there);
             net.finish(seconds(10), &mut both);
         }
-        // The last exchange ends with a datagram of the caller.
+        // The last exchange of data ends with a datagram of the caller.
         there[0].len += 1000;
         net.finish(seconds(10), &mut there);
         let offers = count(&net, host(1), OFFER);
@@ -146,7 +146,7 @@ fn replayed_messages_about_keys_have_no_effect() {
         for packet in &messages {
             for from in [packet.from, address("203.0.113.1:1")] {
                 net.inject(from, packet.to, &packet.bytes);
-                // To the wrong end, and as the other type.
+                // The datagram goes to the wrong end, and then to the right end with the other type.
                 net.inject(packet.to, packet.from, &packet.bytes);
                 let mut other = packet.bytes.clone();
                 other[0] ^= OFFER ^ ACCEPT;

@@ -1,4 +1,4 @@
-//! Hosts that forget their connections: the other end learns of it from an answer to its next datagram.
+//! Hosts that forget their connections: the other end learns of this from an answer to its next datagram.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn restarted(config: &Config, who: SocketAddr) -> (Net, Transfer) {
     (net, transfer)
 }
 
-/// When the end at `at` knows that the connection is gone, after it has something to send.
+/// The time at which the end at `at` knows that the connection is gone, after it has something to send.
 fn noticed(net: &mut Net, (at, id): (SocketAddr, Id), limit: Duration) -> Option<Duration> {
     let start = net.now;
     net.write(at, id, &[1; 100]).unwrap();
@@ -55,7 +55,7 @@ fn an_end_knows_within_a_second_that_the_other_host_has_restarted() {
 #[test]
 fn a_forged_or_replayed_reset_changes_nothing() {
     for (name, config) in all().into_iter().skip(1) {
-        // A genuine one, of another connection of the two hosts.
+        // The reset is genuine, but belongs to another connection of the two hosts.
         let (mut net, transfer) = restarted(&config, listener());
         assert!(noticed(&mut net, transfer.from, seconds(5)).is_some());
         let heard = net.heard.replace(Vec::new()).unwrap();
@@ -120,7 +120,7 @@ fn two_hosts_never_answer_each_others_resets() {
             net.write(transfer.from.0, transfer.from.1, &[1; 100]).unwrap();
             net.settle();
             let late: Vec<_> = net.heard.as_ref().unwrap().clone();
-            // Both have restarted.
+            // Both hosts have restarted.
             net.hubs.remove(&host(1));
             net.listen(host(1), &config);
             net.heard = Some(Vec::new());

@@ -8,7 +8,7 @@ fn change(is_there: bool) -> RouteChange {
     RouteChange { network: (listener().ip(), 32), is_there }
 }
 
-/// A sender whose peer cannot be reached for some seconds; it is frozen and waits for its timer.
+/// A sender whose peer cannot be reached for some seconds. The sender is frozen and waits for its timer.
 fn frozen(config: &Config, lost: u64) -> (Net, [Transfer; 1]) {
     let mut net = Net::quiet(1);
     net.listen(listener(), config);
@@ -20,7 +20,7 @@ fn frozen(config: &Config, lost: u64) -> (Net, [Transfer; 1]) {
     (net, all)
 }
 
-/// Whether the sender transmits within a millisecond, if it is told of these changes.
+/// Whether the sender transmits within a millisecond after it is told of these changes of routes.
 fn transmits(net: &mut Net, all: &mut [Transfer], changes: &[RouteChange]) -> bool {
     let now = net.now;
     net.hub(host(1)).on_route_changes(now, changes);

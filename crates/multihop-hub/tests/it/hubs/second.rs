@@ -29,7 +29,7 @@ fn transfer(config: &Config, len: usize) -> (Net, [Transfer; 1]) {
     (net, [transfer])
 }
 
-/// Bytes of the datagrams that fulfil a condition, since the last call.
+/// Number of bytes in the datagrams since the last call that fulfil a condition.
 fn heard(net: &mut Net, is_meant: impl Fn(&Packet) -> bool) -> u64 {
     let all = net.heard.replace(Vec::new()).unwrap();
     all.iter().filter(|packet| is_meant(packet)).map(|packet| packet.bytes.len() as u64).sum()

@@ -10,7 +10,8 @@ fn keys_of(n: u8, peers: Peers) -> Config {
     Config::new(Security::Keys { identity: identity(n), peers })
 }
 
-/// What silent listeners, with a token and with keys, send to a caller that does not connect within 20 s.
+/// Number of bytes that silent listeners, with a token and with keys, send to a caller that does not connect
+/// within 20 s.
 fn silence(config: &Config, caller: &Config) -> u64 {
     let config = Config { silent: true, ..config.clone() };
     let mut net = Net::quiet(1);

@@ -80,7 +80,7 @@ fn keys_are_replaced_in_a_long_connection() {
     }
 }
 
-/// The first bytes of segments of `mesh`, as docs/wire.md has them.
+/// The first bytes of segments of `mesh` are as docs/wire.md describes them.
 #[test]
 fn a_plain_connection_of_mesh_shows_its_syn_fin_and_reset() {
     let config = windows::with_mesh(plain());
@@ -111,7 +111,7 @@ fn a_plain_connection_of_mesh_shows_its_syn_fin_and_reset() {
     assert!(caller.iter().any(|kind| kind & 0xfc == 0x14), "FIN: {caller:x?}");
     assert_eq!((answers[0], answers.last()), (syn_ack, Some(&reset)), "{answers:x?}");
     assert!(answers[1..answers.len() - 1].iter().all(|kind| kind & 0xf8 == 0x20), "ACKs: {answers:x?}");
-    // Of two SYNs and two answers, the first ones ask for a cookie and have nothing but that.
+    // The first of the two SYNs and of the two answers concern a cookie and contain nothing else.
     let opening: Vec<_> = heard.iter().take(4).map(|packet| (packet.bytes[0], packet.bytes[3])).collect();
     assert_eq!(opening, [(syn, 7), (syn_ack, 7), (syn, 7), (syn_ack, 7)]);
     assert_eq!(heard[1].bytes.len(), 32);

@@ -44,7 +44,7 @@ fn a_caller_of_version_2_is_refused_in_its_format() {
     }
 }
 
-/// Answers every datagram of a caller that a listener of version 2 can read, as it did.
+/// The caller's error if `answer` answers each of its datagrams as a listener of version 2 did.
 fn error_of(config: &Config, answer: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Error> {
     let mut net = Net::quiet(1);
     net.heard = Some(Vec::new());
@@ -67,7 +67,8 @@ fn error_of(config: &Config, answer: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Optio
 #[test]
 fn a_listener_of_version_2_is_recognised_by_its_answer_to_a_probe() {
     let version = Error::OtherVersion { ours: 3, theirs: 2 };
-    // It answers a hello with variant 9 to 11 with a cookie, and with keys with its key; it ignores other variants.
+    // The listener answers a hello of variant 9 to 11 with a cookie and, with keys, with its key; it ignores
+    // other variants.
     let sealed = |key: bool| {
         move |datagram: &[u8]| {
             let is_hello = datagram[0] == 1 && (9..=11).contains(&datagram[1]);
@@ -77,7 +78,7 @@ fn a_listener_of_version_2_is_recognised_by_its_answer_to_a_probe() {
     };
     assert_eq!(error_of(&token(), sealed(false)), Some(version));
     assert_eq!(error_of(&keys(), sealed(true)), Some(version));
-    // A listener of the plain protocol says that it accepts nothing else.
+    // A listener of the plain protocol reports that it accepts nothing else.
     let plain_only = |datagram: &[u8]| {
         let is_hello = datagram[0] == 1 && (9..=11).contains(&datagram[1]);
         is_hello.then(|| [&[6, 4, 255, 255][..], &datagram[4..8]].concat())
@@ -95,7 +96,7 @@ fn a_listener_of_version_2_is_recognised_by_its_answer_to_a_probe() {
     };
     assert_eq!(error_of(&plain(), plain_tpa), Some(version));
     assert_eq!(error_of(&windows::with_mesh(plain()), plain_tpa), Some(version));
-    // An encrypted one resets at once.
+    // An encrypted listener resets at once.
     let encrypted = |datagram: &[u8]| {
         (datagram[3] & 15 == 2).then(|| [&[0, 0, 0, 12][..], &datagram[..2], &[0; 6]].concat())
     };

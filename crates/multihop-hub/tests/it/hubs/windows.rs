@@ -67,7 +67,7 @@ fn buffers_grow_by_no_more_than_what_all_connections_leave() {
         let mut call = net.call(host(1), &with_mesh(plain()), listener(), 0);
         let bytes = carried(&mut net, &mut call, [seconds(4), seconds(5)], true);
         assert!((least..most).contains(&bytes), "{bytes} bytes in ten round trips, {spare} spare");
-        // Three more, whose buffers begin at the usual size, and of which nothing is read.
+        // Three more connections begin with buffers of the usual size, and nothing is read from them.
         let mut calls = vec![call];
         for n in 2..5 {
             let mut call = net.call(host(n), &with_mesh(plain()), listener(), 0);

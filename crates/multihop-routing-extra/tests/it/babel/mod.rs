@@ -9,7 +9,7 @@ use multihop_routing::message::Message;
 use multihop_routing_extra::babel::{Agent, Config, LinkCost, RttCost};
 use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 
-/// Links that carry nothing but messages.
+/// Links that carry routing messages only.
 struct Air;
 
 impl Adapter for Air {

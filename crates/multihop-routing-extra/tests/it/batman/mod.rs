@@ -6,7 +6,7 @@ use multihop_routing::message::Message;
 use multihop_routing_extra::batman::{Agent, Config};
 use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 
-/// Links that carry nothing but messages.
+/// Links that carry routing messages only.
 struct Air;
 
 impl Adapter for Air {
@@ -51,7 +51,7 @@ fn network(nodes: usize, seed: u64) -> TestNetwork<Air> {
     mesh
 }
 
-/// Links of a path by the nodes' routes; `None` if it does not arrive.
+/// Nodes of the path that a packet takes by the nodes' routes; `None` if it does not arrive.
 fn walk(mesh: &TestNetwork<Air>, from: usize, to: usize) -> Option<u8> {
     let mut at = from;
     for hops in 0..50 {

@@ -9,7 +9,7 @@ use multihop_routing::message::Message;
 use multihop_routing_extra::hwmp::{Agent, Config};
 use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 
-/// Carries messages only, over links that all have one bit rate.
+/// Links that carry routing messages only and all have one bit rate.
 struct Air;
 
 impl Adapter for Air {
@@ -62,7 +62,7 @@ fn packet(from: usize, to: usize) -> Input {
 /// Nodes whose links have the bit rates of a seed.
 struct Network {
     mesh: TestNetwork<Air>,
-    /// Cost of each link that there is.
+    /// Cost of each existing link.
     costs: Vec<Vec<Option<u32>>>,
 }
 
@@ -113,7 +113,7 @@ impl Network {
         least[to]
     }
 
-    /// The cost of the way that packets take; `None` if they do not arrive.
+    /// The cost of the path that packets take; `None` if they do not arrive.
     fn walk(&self, from: usize, to: usize) -> Option<u32> {
         let (mut at, mut cost) = (from, 0);
         for _ in 0..self.costs.len() {
@@ -139,7 +139,7 @@ fn a_discovery_finds_the_path_of_least_airtime_in_random_networks() {
             assert_eq!(network.walk(from, to), least, "seed {seed}, from {from} to {to}");
             let path = network.mesh.machines[from].path(network.mesh.now(), address(to));
             assert_eq!(path.map(|path| path.metric), least, "seed {seed}, from {from} to {to}");
-            // All paths end: the next search begins without any.
+            // All paths expire, so that the next search begins without any.
             network.mesh.run_for(Duration::from_secs(9));
         }
     }

@@ -10,7 +10,7 @@ use multihop_routing_extra::olsrv2::wire::Metric;
 use multihop_routing_extra::olsrv2::{Agent, Config, LinkMetric};
 use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 
-/// Links that carry nothing but messages.
+/// Links that carry routing messages only.
 struct Air;
 
 impl Adapter for Air {
@@ -86,7 +86,8 @@ impl Field {
         }
     }
 
-    /// The least cost from each node to each that it can reach, by relaxation until nothing changes.
+    /// The least cost from each node to each node that it can reach, computed by relaxation until nothing
+    /// changes.
     fn least_costs(&self) -> BTreeMap<(usize, usize), u64> {
         let mut least = self.costs.clone();
         loop {

@@ -32,7 +32,8 @@ fn hellos_and_tcs_of_olsrv2() {
             "255",
             "2",
             "772",
-            // Of the HELLO, then of the TC: validity, interval, willingness; validity, number of the content.
+            // The fields of the HELLO are validity, interval, willingness; those of the TC are validity and
+            // number of the content.
             "1,0,7,1,8",
             "0x64,0x6f",
             "0x58",
@@ -42,7 +43,8 @@ fn hellos_and_tcs_of_olsrv2() {
             "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.2,10.0.0.3",
             "2,3,7,7,8,9,7",
             "0",
-            // What belongs to two neighbours of the HELLO: their states, and what receiving from them costs.
+            // The fields of the two neighbours in the HELLO: their states, and the costs of receiving from
+            // them.
             "01,02,a12e,837d",
             "0,0",
             "1,0",
@@ -55,7 +57,7 @@ fn hellos_and_tcs_of_olsrv2() {
     );
 }
 
-/// A symmetric neighbour that is a relay, and one that is heard.
+/// A HELLO with a symmetric neighbour that is a relay, and one that is only heard.
 fn hello() -> Hello {
     let [cheap, dear] = [350, 2800].map(Metric::at_least);
     let both = Metrics { incoming: Some(cheap), outgoing: Some(dear) };

@@ -20,7 +20,7 @@ fn a_full_buffer_drops_the_oldest_packet() {
 #[test]
 fn packets_time_out() {
     for (preset, life) in [(Preset::Ns2, 30_000), (Preset::Uu, 10_000)] {
-        // A search that lasts longer.
+        // These parameters make a search last longer.
         let config = Config { network_wide_requests: 200, ..config(preset) };
         let mut mesh = chain(1, &config);
         send(&mut mesh, 0, 9);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A chain in use from one end to the other.
+/// A chain in which packets go from one end to the other.
 fn in_use(count: usize, config: &Config) -> AodvMesh {
     let mut mesh = chain(count, config);
     send(&mut mesh, 0, count - 1);
@@ -223,7 +223,7 @@ fn the_number_of_an_intermittent_neighbour_does_not_run_ahead() {
         mesh.run_for(Duration::from_millis(10));
         mesh.connect(0, 1, TestLink::GOOD);
     }
-    // Each search requests the previous number plus 1, and gets a reply with that.
+    // Each search requests the previous number plus 1, and gets a reply with this number.
     assert_eq!(sequences, [0, 1, 2, 3, 4]);
 }
 

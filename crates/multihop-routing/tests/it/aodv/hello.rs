@@ -137,8 +137,8 @@ fn in_uu_use_does_not_keep_a_neighbour_without_hellos() {
     assert_eq!(next_hop(&mesh, 0, 1), None);
 }
 
-/// Node 0's number for its neighbour, which announced 7, after the route to it has expired and each
-/// of these messages has arrived.
+/// The sequence number that node 0 has for its neighbour, which announced 7, after the route to it has
+/// expired and each of these messages has arrived.
 fn numbers(link_failure: LinkFailure, messages: [(u8, Message); 2]) -> [Option<Sequence>; 2] {
     let mut mesh = TestNetwork::new(agents(2, &Config::new(Preset::Uu, link_failure), 1), Net::default(), 1);
     let hear = |mesh: &mut AodvMesh, (ttl, message)| {

@@ -31,7 +31,7 @@ impl Chaos {
         (a as usize, b as usize)
     }
 
-    /// Changes a link at random: up or down, loss, delay, one direction only.
+    /// Changes a link at random: up or down, loss, delay, or only one direction works.
     fn flip_link(&mut self) {
         let (a, b) = self.pair();
         if self.mesh.connected(a, b) {

@@ -22,10 +22,10 @@ use multihop_wire::aodv::{Error, Message, Reply, Request, Sequence, Unreachable}
 /// Network of agents: packets and messages on its links, and the outcome of each packet.
 #[derive(Default)]
 struct Net {
-    /// Packets that an agent holds.
+    /// Packets that an agent holds, by number.
     held: BTreeMap<u32, Data>,
     tickets: u32,
-    /// Packets by their end.
+    /// Packets that have arrived at their destination.
     delivered: Vec<Data>,
     dropped: Vec<(usize, Data, DropReason, bool)>,
     /// Whether forwarded packets are logged.

@@ -21,7 +21,7 @@ fn network(config: &Config, seed: u64) -> AodvMesh {
     mesh
 }
 
-/// Hops of the shortest paths from one node.
+/// Number of hops of the shortest paths from one node to all others.
 fn distances(mesh: &AodvMesh, from: usize) -> Vec<Option<u8>> {
     let mut distances = vec![None; mesh.machines.len()];
     distances[from] = Some(0);
@@ -43,7 +43,7 @@ fn check(config: &Config) {
         let mut mesh = network(config, seed);
         for from in 0..50 {
             let distances = distances(&mesh, from);
-            // One seventh of all pairs.
+            // One seventh of all pairs are tested.
             for to in (0..50).filter(|to| (from + to) % 7 == 0 && *to != from) {
                 let id = send(&mut mesh, from, to);
                 mesh.run_for(Duration::from_secs(8));

@@ -4,7 +4,7 @@ use multihop_routing::aodv::RouteState;
 
 use super::*;
 
-/// A chain of 5 in use, with a detour around the link from 3 to 4 that is one hop longer.
+/// A chain of 5 nodes in use, with a detour around the link from 3 to 4 that is one hop longer.
 fn detour(config: &Config) -> AodvMesh {
     let mut mesh = TestNetwork::chain(agents(6, config, 1), Net::default(), 1);
     mesh.disconnect(4, 5);
@@ -85,7 +85,7 @@ fn a_repair_that_fails_is_reported() {
 fn a_repair_that_fails_in_ns2_is_silent_and_ends_late() {
     let mut mesh = detour(&config(Preset::Ns2));
     mesh.disconnect(3, 5);
-    // The wait of 0.18 s ends at 2.184 s; ns-2 uses that point in time as a duration.
+    // The wait of 0.18 s ends at 2.184 s; ns-2 uses this instant as a duration.
     let state = |mesh: &AodvMesh| mesh.machines[3].routes().find(|(to, _)| *to == addr(4)).unwrap().1.state;
     mesh.run_until(ms(2004 + 2184 - 1));
     assert_eq!(state(&mesh), RouteState::Repairing);

@@ -55,7 +55,7 @@ proptest! {
     }
 }
 
-/// The senders of a packet, split where its source sends it again after a failure of the first hop.
+/// The senders of a packet, split where its source sends the packet again after a failure of the first hop.
 fn journeys(packet: &Packet) -> impl Iterator<Item = &[(usize, u8)]> {
     packet.senders.chunk_by(|_, next| *next != (packet.source, 0))
 }

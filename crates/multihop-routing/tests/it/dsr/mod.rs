@@ -26,9 +26,9 @@ enum Frame {
 struct Packet {
     source: usize,
     destination: usize,
-    /// Nodes that sent it, and its salvage count at that time.
+    /// Nodes that sent the packet, and its salvage count at that time.
     senders: Vec<(usize, u8)>,
-    /// Links that it crossed.
+    /// Number of links that the packet crossed.
     hops: u8,
     end: Option<Result<(), DropReason>>,
 }
@@ -238,7 +238,7 @@ fn deliver(mesh: &mut TestNetwork<Air>, source: usize, destination: usize) -> Op
     (end == Some(Ok(()))).then_some(hops)
 }
 
-/// The path from one node to another that the first one knows.
+/// The path from one node to another, as the first one knows it.
 fn known(mesh: &TestNetwork<Air>, from: usize, to: usize) -> Option<Vec<usize>> {
     let path = mesh.machines[from].path_to(mesh.now(), address(to))?;
     Some(path.iter().map(|&node| number(node)).collect())

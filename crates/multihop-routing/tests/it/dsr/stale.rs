@@ -65,8 +65,8 @@ fn the_negative_cache_keeps_a_stale_path_out() {
         mesh.disconnect(2, 3);
         send(&mut mesh, 0, 3);
         mesh.run_for(Duration::from_millis(80));
-        // It learned of the failure; the path through 6 that arrived at the same time was truncated
-        // as well.
+        // Node 0 learned of the failure; the path through 6 that arrived at the same time was truncated as
+        // well.
         let heard = mesh.machines[0].path_to(mesh.now(), address(3)).is_none();
         assert!(heard, "{}", mesh.take_log());
         // The stale path arrives again.
@@ -84,8 +84,8 @@ fn a_packet_salvaged_along_a_stale_path_returns_to_its_source() {
     teach(&mut mesh, 0, &[1, 2, 3]);
     let packet = send(&mut mesh, 0, 3);
     mesh.run_for(Duration::from_millis(10));
-    // Sent to 1, and from there to 2, which fails; salvaged back to 0, and from there to 3, which
-    // fails. The source then buffers it and starts a search.
+    // The packet is sent to 1, and from there to 2, which fails; it is salvaged back to 0, and from there to
+    // 3, which fails. The source then buffers it and starts a search.
     assert_eq!(mesh.adapter.packets[packet].senders, [(0, 0), (1, 0), (1, 1), (0, 1)]);
     assert_eq!((known(&mesh, 0, 3), known(&mesh, 1, 3)), (None, None));
     mesh.connect(1, 3, TestLink::GOOD);
