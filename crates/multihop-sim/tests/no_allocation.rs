@@ -4,12 +4,12 @@ use multihop_scenario::{Scenario, Source};
 use multihop_sim::{Outputs, run};
 use multihop_testkit::CountingAllocator;
 
-/// The only test of this program, so that no other allocations are counted.
+/// This test is the only one of its program, so that no other allocations are counted.
 #[test]
 fn a_warm_run_allocates_nothing() {
     let [short, long] = [100, 300].map(allocations_and_events);
     assert!(long.1 > short.1 + 1_000_000, "{} events more", long.1 - short.1);
-    // The remaining ones are progress reports, and table entries that rare events create.
+    // The remaining allocations are for progress reports, and for table entries that rare events create.
     assert!(long.0 < short.0 + 100, "{} allocations more", long.0 - short.0);
 }
 

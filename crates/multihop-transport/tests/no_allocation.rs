@@ -10,7 +10,7 @@ use multihop_transport::{mesh, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
 
-/// The only test of this program, so that no other test's allocations are counted.
+/// This test is the only one of its program, so that no other test's allocations are counted.
 #[test]
 fn a_warm_connection_allocates_nothing() {
     let pacer = PacingConfig::new(BitRate(2_000_000));

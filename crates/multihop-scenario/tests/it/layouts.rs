@@ -106,7 +106,8 @@ fn grid() {
     let rows = [1.0, 2.0, 3.0].map(|y| ([0.0, y], [4.0, y]));
     let columns = [1.0, 2.0, 3.0].map(|x| ([x, 4.0], [x, 0.0]));
     assert_eq!(flows, [rows, columns].concat());
-    // FTP 1 is farthest from the senders of FTP 4 to 6, FTP 6 from those of FTP 1 to 3.
+    // The receiver of FTP 1 is farthest from the senders of FTP 4 to 6, that of FTP 6 from those of FTP 1 to
+    // 3.
     let sum = |flow: usize, senders: core::ops::Range<usize>| -> f64 {
         senders
             .map(|other| {
@@ -125,7 +126,7 @@ fn grids_have_any_number_of_rows_and_columns() {
     let grid = layout("grid", "rows = 3\ncolumns = 4\nspacing = 100");
     assert_eq!(grid.positions.len(), 12);
     assert_eq!((grid.positions[3], grid.positions[4]), ([300.0, 0.0], [0.0, 100.0]));
-    // One inner row to the right, then two inner columns to the top.
+    // The first pair is an inner row to the right, the others are inner columns to the top.
     assert_eq!(pairs(&grid), [(4, 7), (9, 1), (10, 2)]);
     assert_eq!(pairs(&layout("grid", "rows = 3\ncolumns = 3")), [(3, 5), (7, 1)]);
     assert_eq!(pairs(&layout("grid", "rows = 2\ncolumns = 2")), [(0, 1), (2, 3), (2, 0), (3, 1)]);

@@ -47,7 +47,7 @@ fn load_with(text: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String>
     Scenario::load(&toml(text), &overrides).map_err(|problems| problems.to_string())
 }
 
-/// Every problem of a text, one in each line.
+/// The problems of a text, one in each line.
 fn refused(text: &str) -> String {
     match Scenario::load(&toml(text), &[]) {
         Ok(_) => panic!("accepted:\n{text}"),
@@ -55,7 +55,7 @@ fn refused(text: &str) -> String {
     }
 }
 
-/// The problem that one line appended to a table of [`SMALLEST`] causes.
+/// The problem that one line causes which is appended to a table of [`SMALLEST`].
 fn refused_with(table: &str, line: &str) -> String {
     let head = format!("[{table}]\n");
     let text = if SMALLEST.contains(&head) {
@@ -68,7 +68,7 @@ fn refused_with(table: &str, line: &str) -> String {
     refused(&text)
 }
 
-/// A folder of this test's own, with these files.
+/// A separate folder for this test, with these files.
 fn folder(test: &str, files: &[(&str, &str)]) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("multihop-{test}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

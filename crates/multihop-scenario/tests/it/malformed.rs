@@ -1,9 +1,9 @@
-//! For any text the answer is a scenario or a list of problems, and it comes soon.
+//! For every text the answer is a scenario or a list of problems, and it comes soon.
 
 use multihop_core::{Duration, Instant, Rng};
 use multihop_scenario::{Problems, Scenario, Source};
 
-/// Many kinds of keys, values and tables in little text.
+/// A short text with many kinds of keys, values and tables.
 const VALID: &str = r#"name = "all"
 duration = 60.0
 warmup = 5
@@ -84,7 +84,7 @@ to = 2
 transport = "reno"
 "#;
 
-/// Waypoints and OLSR.
+/// A scenario with waypoints and OLSR.
 const GUIDED: &str = r#"duration = 60.0
 [topology]
 kind = "chain"
@@ -129,7 +129,7 @@ to = "N1"
 transport = "reno"
 "#;
 
-/// Text in which something goes wrong.
+/// Texts in which something is wrong.
 const ALL: &[&str] = &[VALID, MOBILE, GUIDED, ROAMING];
 
 /// Values that replace a value of a valid document.

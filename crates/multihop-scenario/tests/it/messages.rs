@@ -425,7 +425,7 @@ fn options_of_tcp_that_need_another_one() {
             )
         );
     }
-    // By a preset they are on, and without rack they have no effect.
+    // The preset turns these keys on, and without rack they have no effect.
     let without =
         SMALLEST.replace("\"newreno\"", "{ kind = \"newreno\", preset = \"linux-6\", rack = false }");
     load(&without);

@@ -323,7 +323,7 @@ fn impossible_waypoints() {
 
 const GRID: &str = "[topology]\nkind = \"grid\"\nrows = 3\ncolumns = 3\n";
 
-/// The places of the 3 x 3 nodes that stand, without the node in the middle.
+/// The places of the nodes in the 3 x 3 grid that stand still, without the node in the middle.
 fn around_the_middle(scenario: &Scenario, seconds: u64) -> Vec<(f64, f64)> {
     let mut places = places(scenario, seconds);
     places.remove(4);
@@ -343,7 +343,8 @@ fn one_node_of_a_grid_walks_while_the_others_stand() {
     }
     assert_eq!(places(&scenario, 90)[4], (600.0, 400.0));
     let again = load(&text(GRID, &format!("{walk}\nrepeat = true")));
-    // At the last place after 45 s, away from it 5 s later, and back at the first 20 s after that.
+    // The node is at the last place after 45 s, away from it 5 s later, and at the first place 20 s after
+    // that.
     assert_eq!([60, 70].map(|at| places(&again, at)[4]), [(400.0, 400.0), (200.0, 400.0)]);
 }
 

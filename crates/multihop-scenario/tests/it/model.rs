@@ -486,7 +486,7 @@ fn the_schema_has_every_order_of_suffixes_and_each_is_read() {
     for words in [["da", "elfn", "ap"], ["ap", "elfn", "dyn"], ["elfn", "ack1", "ap"]] {
         assert!(names.contains(&format!("newreno+{}", words.join("+")).as_str()), "{words:?}");
     }
-    // UDP is for other applications.
+    // UDP is only for other applications.
     for name in names.into_iter().filter(|name| *name != "udp") {
         load(&SMALLEST.replace("newreno", name));
     }

@@ -20,7 +20,7 @@ fn sinr(scenario: &Scenario) -> &Sinr {
     sinr
 }
 
-/// Whether the only problem ends like this, after its line and column.
+/// Whether the only problem ends with this text, after its line and column.
 fn ends(problem: &str, with: &str) {
     assert!(problem.trim_end().ends_with(with), "{problem}");
 }

@@ -64,7 +64,7 @@ fn a_queue_overflow_is_congestion() {
     assert_eq!(causes(&result).keys().collect::<Vec<_>>(), [&"congestion"]);
     let found = identification(&result);
     let missed = found.joint.incompatible.unwrap();
-    // No other error is possible.
+    // No other error can occur.
     assert!((found.joint.wrong.unwrap() - missed).abs() < 1e-9 && missed < 1.0);
     assert!(result.flows[1].identification.is_none());
 }

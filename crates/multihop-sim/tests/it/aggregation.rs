@@ -17,7 +17,8 @@ fn chain(hops: u32, seconds: f64, radio: &str, mac: &str, flow: &str) -> String 
 
 const GREEDY: &str = "app = \"cbr\"\nrate_kbps = 90000.0\nsize = 1460";
 
-/// Microseconds of DIFS, the mean backoff, a frame of these MPDUs at 65 Mb/s, SIFS and the answer.
+/// Duration of one exchange in microseconds: DIFS, the mean backoff, a frame of these MPDUs at 65 Mb/s, SIFS
+/// and the answer.
 fn cycle(mpdu: u64, mpdus: u64) -> f64 {
     let one = (4 + mpdu).next_multiple_of(4);
     let (bytes, answer) = if mpdus > 1 { (one * (mpdus - 1) + 4 + mpdu, 32) } else { (mpdu, 28) };
@@ -48,9 +49,9 @@ struct Streams {
     subcarriers: u64,
     /// The schemes of a stream.
     schemes: std::ops::Range<usize>,
-    /// Microseconds of the preamble with one, two, three and four streams.
+    /// Duration of the preamble with one, two, three and four streams, microseconds.
     preamble: [f64; 4],
-    /// Microseconds of a symbol.
+    /// Duration of a symbol, microseconds.
     symbol: f64,
     /// Microseconds of which the symbols of a frame fill a multiple.
     step: f64,
@@ -72,7 +73,8 @@ impl Streams {
         }
     }
 
-    /// MPDUs of an aggregate of packets of 1460 bytes over one hop, and the microseconds until the next one.
+    /// Number of MPDUs in an aggregate of packets of 1460 bytes over one hop, and the time until the next
+    /// aggregate, microseconds.
     fn saturation(&self, index: usize, streams: usize) -> (u64, f64) {
         // Coded bits of a subcarrier and the code, in twelfths of a data bit.
         let twelfths = [6, 12, 18, 24, 36, 48, 54, 60, 72, 80, 90, 100][index];
@@ -175,7 +177,8 @@ fn layers() -> Vec<Streams> {
 
 #[test]
 fn saturation_of_802_11n_ac_and_ax_follows_from_the_standards() {
-    // Of each layer the slowest and the fastest rate, and another one that differs from layer to layer.
+    // The rates are the slowest and the fastest one of each layer, and another one that differs from layer to
+    // layer.
     for (number, layer) in layers().iter().enumerate() {
         let schemes = layer.schemes.len();
         layer.check([(0, 1), (number % schemes, number % 4 + 1), (schemes - 1, 4)].into_iter());
@@ -212,7 +215,8 @@ fn exchange(mpdus: u64) -> f64 {
 
 #[test]
 fn goodput_of_a_transmission_opportunity_follows_from_its_limit() {
-    // AIFS of 34 us, half a slot of backoff; frames of 8 MPDUs in 1.6 ms, SIFS after each but the last: two and one of the MPDUs that fit.
+    // AIFS is 34 us, the mean backoff half a slot. A frame of 8 MPDUs takes up to 1.6 ms: the limit has room
+    // for two of them with SIFS after each, and then for a frame of as many MPDUs as still fit.
     let limit = 4096.0;
     let rest = limit - 2.0 * (exchange(8) + 16.0);
     let last = (2..8).take_while(|&mpdus| exchange(mpdus) <= rest).last().expect("two MPDUs fit");
@@ -247,7 +251,7 @@ fn losses_of_mpdus_neither_reorder_nor_lose_nor_repeat_packets() {
     }
 }
 
-/// Sent, delivered, dropped for one reason: of every packet one.
+/// Every packet is either sent, delivered or dropped for exactly one reason.
 #[test]
 fn every_packet_ends_once_when_links_fail() {
     let flow = "app = \"cbr\"\nrate_kbps = 20000.0\nsize = 1460";

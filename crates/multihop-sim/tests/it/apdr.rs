@@ -69,7 +69,7 @@ fn reserved_paths_do_not_change_and_directions_are_independent() {
                 };
                 events(&ran.trace).filter(forwards).count()
             };
-            // A or E, then B or F, then C or G.
+            // The path leads over A or E, then over B or F, then over C or G.
             let relays: Vec<_> = (0..8).filter(|&node| by(node) > 0).collect();
             assert_eq!(relays.len(), 3, "{kind} by {relays:?}");
         }

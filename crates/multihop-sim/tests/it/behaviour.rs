@@ -46,7 +46,7 @@ fn goodput_of_pareto_files_excludes_pauses() {
     assert!(idle_over_the_run < idle / 5.0, "pauses of 5 s between transfers of half a second");
 }
 
-/// Microseconds for each datagram over one hop, from its goodput.
+/// Duration of a datagram over one hop, computed from the goodput, microseconds.
 fn cycle(tables: &str) -> f64 {
     let flow = "app = \"cbr\"\nrate_kbps = 3000.0\nsize = 1460";
     8e3 * 1460.0 / result(&chain(1, 40.0, tables, flow)).totals.goodput_kbps
@@ -105,7 +105,7 @@ fn an_unreachable_next_hop_costs_seven_rts_per_packet() {
     let flow = "app = \"cbr\"\nrate_kbps = 10.0\nsize = 500";
     let ran = ran(&chain(3, 10.0, &format!("[mac]\narp = \"oracle\"\n{TOO_FAR}"), flow));
     assert_eq!(ran.result.totals.goodput_kbps, 0.0);
-    // One every 0.4 s.
+    // One packet is dropped every 0.4 s.
     assert_eq!((drops(&ran.result, "retry-limit"), ran.result.mac.drops), (25, 25));
     assert_eq!((ran.result.mac.frames["rts"], ran.result.mac.retries), (7 * 25, 6 * 25));
     assert!(ran.sent().iter().all(|frame| frame.kind == Kind::Rts && frame.node == 0));
@@ -128,7 +128,7 @@ fn address_resolution_of_an_unknown_address_fails() {
 
 #[test]
 fn packets_in_a_routing_loop_are_dropped_by_ttl() {
-    // One datagram.
+    // This rate is that of a single datagram.
     let flow = "app = \"cbr\"\nrate_kbps = 1.0\nsize = 500";
     let ran = ran(&chain(3, 3.9, "[routing]\nnext_hops = [[0, 3, 1], [1, 3, 0]]", flow));
     assert_eq!(ran.result.drops, BTreeMap::from([("ttl".to_owned(), 1)]));
@@ -215,7 +215,7 @@ fn energy_is_power_times_time() {
     assert!((on_air - 20.0 * result.mac.airtime_share).abs() < 1e-9);
     let delivered_mb = result.totals.goodput_kbps * 20.0 / 8e3;
     assert!((sending.joules_per_mb.unwrap() - on_air / delivered_mb).abs() < 1e-6);
-    // Each receives what the other transmits, except frames at the borders of the measured time.
+    // Each node receives what the other transmits, except frames at the borders of the measured time.
     let (_, receiving) = energy("transmit = 0.0\nreceive = 1.0\nidle = 0.0");
     for node in 0..2 {
         let difference = sending.node_joules[node] - receiving.node_joules[1 - node];

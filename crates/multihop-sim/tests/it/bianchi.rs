@@ -114,7 +114,7 @@ fn cell(stations: i32, kbps: f64, mac: &str, tables: &str) -> RunResult {
     result(&text)
 }
 
-/// The model's values for two stations are known to four digits.
+/// The fixed point for two stations is published with four digits.
 #[test]
 fn the_fixed_point_agrees_with_published_values() {
     for (stations, tau) in [(2, 0.05704), (5, 0.04785), (10, 0.03731), (20, 0.02642), (50, 0.01539)] {

@@ -1,4 +1,4 @@
-//! Radios of today as they are by default: rates fall with the distance, and links end.
+//! Radios of today with their defaults: rates fall with the distance, and links end.
 
 use multihop_core::Interface;
 use multihop_sim::links::links;
@@ -6,7 +6,7 @@ use multihop_sim::notes;
 
 use super::support::{ran, scenario};
 
-/// One hop over this distance with a physical layer and nothing else, saturated with datagrams.
+/// A scenario of one hop over this distance with only a physical layer, saturated with datagrams.
 fn one_hop(phy: &str, metres: f64, seconds: f64) -> String {
     format!(
         "duration = {seconds}\nwarmup = 0.5\n[radio]\nphy = \"{phy}\"\n[topology]\nkind = \"chain\"\nhops = 1\nspacing = {metres}\n\
@@ -51,7 +51,7 @@ fn goodput_follows_the_distance_with_a_physical_layer_alone() {
     assert_eq!(goodput[4], 0.0);
 }
 
-/// Samples at faster rates fail. They are single frames, so that little is lost with them.
+/// Frames that sample faster rates fail. They are single frames, so that little is lost with them.
 #[test]
 fn minstrel_over_aggregates_carries_what_the_best_fixed_rate_does() {
     for (metres, best) in [(250.0, "MCS5"), (350.0, "MCS3"), (500.0, "MCS1")] {

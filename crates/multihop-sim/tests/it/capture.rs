@@ -70,7 +70,7 @@ impl Capture {
 
 impl Drop for Capture {
     fn drop(&mut self) {
-        // The next run would overwrite it.
+        // Otherwise, the next run would overwrite the capture.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -129,7 +129,7 @@ fn tshark_understands_every_layer_of_every_frame() {
     let expected =
         ["wlan", "wlan:llc:arp", "wlan:llc:ip:tcp", "wlan:llc:ip:tcp:data", "wlan:llc:ip:udp:data"];
     assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
-    // One frame for each transmission, and more for receptions.
+    // Each transmission appears as one frame, receptions as further frames.
     let sent: u64 = capture.ran.result.mac.frames.values().sum();
     assert_eq!(capture.ran.sent().len() as u64, sent);
     assert!(rows.len() as u64 > sent);
@@ -247,7 +247,8 @@ fn tshark_reads_the_rates_of_802_11ah() {
     if tshark_is_missing() {
         return;
     }
-    // wlan_radio.phy: 10 is 802.11ah. radiotap.s1g.bandwidth: 0 is 1 MHz, 1 is 2 MHz; the format goes with it.
+    // In wlan_radio.phy, 10 is 802.11ah. In radiotap.s1g.bandwidth, 0 is 1 MHz and 1 is 2 MHz; the format
+    // depends on it.
     for (phy, rate, width, guard, index) in [
         ("802.11ah-1", "MCS10", "0", "0", "10"),
         ("802.11ah-1-short-guard", "MCS9", "0", "1", "9"),
@@ -298,7 +299,7 @@ fn duration_fields_and_retry_bits_are_right() {
     ];
     let rows = capture.read("frame", NO_ANALYSIS, &fields);
     let mac = |node: &str| format!("02:00:00:00:00:{:02x}", node.parse::<u8>().unwrap());
-    // By node: the duration field of its last RTS, and of the last CTS that it received.
+    // For each node, the duration field of its last RTS, and of the last CTS that it received.
     let mut announced = BTreeMap::new();
     let mut granted = BTreeMap::new();
     let mut last_sequence = BTreeMap::new();
@@ -385,7 +386,7 @@ fn every_remark_of_the_tcp_analysis_has_a_counted_cause() {
             panic!("one value for each field: {row:?}")
         };
         let is = |field: &String| !field.is_empty();
-        // Both words mean that tshark has seen, or missed, these bytes before.
+        // Both remarks mean that tshark has seen these bytes before, or has missed them.
         let again = is(retransmission) || is(out_of_order);
         if again && retry == "1" {
             found.mac_retries += 1;

@@ -1,4 +1,5 @@
-//! Powers in captures: what follows from the propagation model by hand, as tshark reads it.
+//! Powers in captures, as tshark reads them, compared with those that follow from the propagation model by
+//! hand.
 
 use crate::capture::{Capture, NO_ANALYSIS, tshark_is_missing};
 use crate::support::ran;
@@ -8,7 +9,7 @@ fn two_ray_dbm(metres: f64) -> f64 {
     24.5 + 20.0 * 2.25_f64.log10() - 40.0 * metres.log10()
 }
 
-/// One datagram in 100 ms over 200 m.
+/// A scenario with one datagram in 100 ms over 200 m.
 fn one_hop(radio: &str) -> String {
     format!(
         "duration = 2.0\nwarmup = 0.5\n{radio}[mac]\narp = \"oracle\"\n[topology]\nkind = \"chain\"\nhops = 1\n\
@@ -38,7 +39,7 @@ fn a_received_frame_has_the_power_of_the_two_ray_model() {
     let (received, sent) = powers(&Capture::of(ran(&one_hop("")), "power-threshold"));
     assert!(received.iter().all(|row| *row == [&expected, "", ""]), "{received:?}");
     assert!(sent.iter().all(|row| *row == ["", "", ""]), "{sent:?}");
-    // Free space at 100 m of a 5.18 GHz carrier, and a noise floor that the scenario gives.
+    // The power is that of a 5.18 GHz carrier at 100 m in free space; the scenario gives the noise floor.
     let radio = "[radio]\nmodel = \"sinr\"\ntx_power_dbm = 20.0\nnoise_floor_dbm = -90.0\nsensitivity_dbm = -85.0\n\
                  path_loss = { kind = \"log-distance\", exponent = 2.0, reference_db = 46.7 }\n";
     let (received, _) = powers(&Capture::of(ran(&one_hop(radio)), "power-sinr"));

@@ -51,7 +51,7 @@ fn each_radio_has_addresses_of_its_own() {
         return;
     }
     let capture = Capture::of(ran(TWO_CHANNELS), "radios-addresses");
-    // The addresses of second radios follow those of the three nodes.
+    // Addresses of second radios follow those of the three nodes.
     let data = set(capture.read(
         "udp && wlan.fc.type_subtype == 0x20",
         NO_ANALYSIS,
@@ -85,7 +85,7 @@ fn interference_names_the_radio_that_it_comes_from() {
     let capture = Capture::of(ran(text), "radios-interference");
     let filter = "frame.interface_name == \"node1-radio0\" && frame.comment";
     let comments = capture.read(filter, NO_ANALYSIS, &["frame.comment"]);
-    // Two-ray power over 400 m, as if both had one radio.
+    // The power is that of the two-ray model over 400 m, as if both nodes had one radio.
     let power = 24.5 + 20.0 * 2.25_f64.log10() - 40.0 * 400_f64.log10();
     let expected = format!("strongest interference: data of node2 (radio 1) at {power:.1} dBm, SINR 12.0 dB");
     assert!(comments.iter().any(|row| row[0] == expected), "{expected} is not in {comments:?}");

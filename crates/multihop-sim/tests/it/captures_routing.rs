@@ -29,7 +29,7 @@ fn broken_chain(routing: &str) -> Ran {
 
 /// An IP packet in a capture.
 struct Packet {
-    /// Whether the capture shows it at its transmitter.
+    /// Whether the capture shows the packet at its transmitter.
     sent: bool,
     header: ipv4::Header,
     payload: Vec<u8>,
@@ -133,7 +133,7 @@ const AODV: [&str; 18] = [
     "aodv.unreach_dest_ip",
 ];
 
-/// The values of the fields above, by our parser.
+/// The values of the fields above, as our parser reads them.
 fn aodv_row(message: &aodv::Message) -> Vec<String> {
     let mut row = BTreeMap::new();
     match message {
@@ -228,7 +228,7 @@ const OLSR: [&str; 12] = [
     "olsr.htime",
 ];
 
-/// The values of the fields above except the last two, by our parser.
+/// The values of the fields above except for the last two, as our parser reads them.
 fn olsr_row(packet: &olsr::Packet) -> Vec<String> {
     let messages = &packet.messages;
     let hellos = || {
@@ -318,7 +318,7 @@ const OLSRV2: [&str; 11] = [
     "packetbb.msg.addr.value4",
 ];
 
-/// The values of the fields above, by our parser.
+/// The values of the fields above, as our parser reads them.
 fn olsrv2_row(packet: &olsrv2::Packet) -> Vec<String> {
     let hello = |message: &olsrv2::Message| match message {
         olsrv2::Message::Hello(hello) => Some(hello.clone()),
@@ -392,7 +392,7 @@ const DSR: [&str; 11] = [
     "dsr.option.srcrt.segsleft",
 ];
 
-/// The values of the fields above, by our parser.
+/// The values of the fields above, as our parser reads them.
 fn dsr_row(header: &dsr::Header) -> Vec<String> {
     let hex = |n: u8| format!("0x{n:02x}");
     let unreachable = |error: &dsr::RouteError| match error.fault {

@@ -34,7 +34,7 @@ const SLOT: u64 = 20_000;
 const ONE_HOP: u64 = 667;
 const TWO_HOPS: u64 = 1_334;
 
-/// By number of hops: the figure of the other program, and the allowed difference.
+/// For each number of hops: the figure of the other program, and the allowed difference.
 const GREEDY: [(u32, f64, f64); 10] = [
     (1, 1537.0, 0.01),
     (2, 767.0, 0.01),
@@ -98,7 +98,7 @@ fn equal_backoffs_after_an_ack_lose_both_frames() {
             assert_eq!((first.node, second.node), (ack.node, 1 - ack.node));
             assert_eq!(second.at - first.at, ONE_HOP, "at the instant at which the other RTS arrives");
             assert_eq!(next.kind, Kind::Rts, "neither is answered by a CTS");
-            // Each hears the end of the other's RTS as an error.
+            // Each node hears the end of the other's RTS as an error.
             let heard = if next.node == first.node { second.at } else { first.at } + ONE_HOP + RTS;
             assert_eq!((next.at - heard - EIFS - DIFS) % SLOT, 0);
         } else {
@@ -106,7 +106,8 @@ fn equal_backoffs_after_an_ack_lose_both_frames() {
             assert_eq!(second.at - first.at, RTS + ONE_HOP + SIFS);
         }
     }
-    // With 31 slots and remaining backoffs, about one exchange in 20.
+    // Backoffs have up to 31 slots, and remaining ones are kept, so that about one exchange in 20 ends in a
+    // tie.
     assert!(ties > 5, "{ties} ties");
 }
 
@@ -152,8 +153,8 @@ fn exchange([rts, cts, data, ack]: [&Sent; 4], from: u32, to: u32) -> bool {
     assert_eq!(cts.at - rts.at, RTS + ONE_HOP + SIFS);
     assert_eq!(data.at - cts.at, CTS + ONE_HOP + SIFS);
     assert_eq!(ack.at - data.at, DATA + ONE_HOP + SIFS);
-    // The remaining time of the exchange after each frame: 3 SIFS + CTS + data + ACK and so on,
-    // without propagation delays.
+    // The duration field is the remaining time of the exchange after each frame: 3 SIFS + CTS + data + ACK
+    // and so on, without propagation delays.
     assert_eq!(
         [rts, cts, data, ack].map(|frame| frame.duration),
         [30 + 304 + 6256 + 304, 20 + 6256 + 304, 10 + 304, 0]

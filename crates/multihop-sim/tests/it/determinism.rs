@@ -110,7 +110,7 @@ fn another_transport_does_not_change_positions() {
     for (one, two) in one.result.flows.iter().zip(&two.result.flows) {
         assert_eq!(one.mean_hops, two.mean_hops, "flow {}", one.id);
     }
-    // The times of datagrams do not depend on other flows either.
+    // The times of datagrams are also independent of other flows.
     let datagrams = |trace: &str| -> Vec<String> {
         let sent = trace.lines().filter(|line| line.starts_with("s\t") && line.contains("\tcbr\t"));
         sent.map(|line| line.split('\t').nth(1).unwrap().to_owned()).collect()

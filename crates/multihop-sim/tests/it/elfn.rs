@@ -13,7 +13,7 @@ fn broken(routing: &str, transport: &str) -> Ran {
     ran(&text)
 }
 
-/// When the sender first entered stand-by, and when it left it.
+/// The times at which the sender first entered stand-by, and left it.
 fn standby(ran: &Ran) -> (f64, f64) {
     let states: Vec<(f64, f64)> = ran
         .record
@@ -28,15 +28,15 @@ fn standby(ran: &Ran) -> (f64, f64) {
     (states[at].0, states[at + 1].0)
 }
 
-/// The number of stand-by in the series.
+/// The number that represents stand-by in the series.
 const STAND_BY: f64 = 6.0;
 
-/// The first notification of that kind at the sender.
+/// The first notification of this kind at the sender.
 fn news<'a>(ran: &'a Ran, kind: &str) -> Event<'a> {
     events(&ran.trace).find(|event| (event.what, event.kind, event.node) == ("r", kind, 0)).unwrap()
 }
 
-/// Data segments that the sender transmits during stand-by.
+/// Data segments that the sender transmits during stand-by, with their times.
 fn probes(ran: &Ran) -> Vec<(f64, u64)> {
     let (from, to) = standby(ran);
     events(&ran.trace)
@@ -90,7 +90,7 @@ fn over_aodv_icmp_identifies_the_segment() {
 
 #[test]
 fn over_olsr_the_mac_or_the_routing_table_causes_the_notification() {
-    // One segment at a time, so that no link is reported as broken before one is.
+    // The sender has one segment under way at a time, so that no link is reported as broken before one is.
     let alone = "{ kind = \"elfn\", preset = \"ns2-1999\", window_max = 1 }";
     let ran = broken("{ protocol = \"olsr\", link_failure = \"mac\" }", alone);
     assert_probing(&ran, "icmp", DropReason::RetryLimit);

@@ -36,7 +36,7 @@ fn stop_and_wait_goodput_over_one_hop_follows_from_airtimes() {
 fn stop_and_wait_recovers_losses() {
     let found = lossy(0.2);
     let flow = &found.flows[0];
-    // Two hops in each direction: a round trip succeeds with a probability of 0.8^4.
+    // There are two hops in each direction: a round trip succeeds with a probability of 0.8^4.
     let tries = flow.segments_sent as f64 / flow.segments_delivered as f64;
     assert!((tries * 0.8_f64.powi(4) - 1.0).abs() < 0.15, "{tries} tries for each segment");
     assert_eq!(flow.segments_sent, flow.segments_retransmitted + 69, "a file of 100 kB has 69 segments");

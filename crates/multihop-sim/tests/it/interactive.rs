@@ -40,7 +40,7 @@ fn a_call_over_a_free_network_has_the_rating_of_its_codec() {
         assert!((voice.mouth_to_ear_ms - ear_ms).abs() < 1e-9, "{codec}: {}", voice.mouth_to_ear_ms);
         let expected = 94.2 - 0.024 * ear_ms - impairment;
         assert!((voice.r_factor.unwrap() - expected).abs() < 1e-9, "{codec}: {:?}", voice.r_factor);
-        // Each packet of 20 ms but those of the last playout delay, which are not judged.
+        // There is a packet each 20 ms. Those of the last playout delay are not judged.
         assert!((495..=500).contains(&voice.packets), "{codec}: {}", voice.packets);
         assert_eq!(flow.transport, "udp");
     }
@@ -95,7 +95,7 @@ fn a_video_plays_without_stalls_only_if_the_network_carries_its_rate() {
     assert_eq!((found.stalls, found.stalled_seconds), (0, 0.0));
     let startup = found.startup_seconds.unwrap();
     assert!((found.played_seconds + startup - 60.0).abs() < 1e-6, "{found:?}");
-    // At most the buffer is fetched before it is played.
+    // At most the content of the buffer is fetched before it is played.
     assert!(found.segments as f64 * 2.0 <= found.played_seconds + 30.0 + 1e-6, "{found:?}");
     let fast = play(2000);
     let found = video(&fast);

@@ -197,7 +197,7 @@ fn packets_of_ipv6_are_routed_like_those_of_ipv4() {
 #[test]
 fn routers_answer_packets_of_ipv6() {
     let nowhere = "fd00::99".parse().unwrap();
-    // Type and code: time exceeded of the second router; no such node.
+    // The type and the code are those of "time exceeded" at the second router and of "no such node".
     for (to, hop_limit, router, error) in [(NodeId(4).addr6(), 2, 2, [3, 0]), (nowhere, 64, 0, [1, 3])] {
         let exits = after(&chain(4, ""), NodeId(0), &packet6(NodeId(0).addr6(), to, hop_limit, 500));
         let [exit] = &exits[..] else { panic!("{exits:?}") };
@@ -224,7 +224,7 @@ const WIRED: &str = "duration = 60.0\nemulation.mtu = 1300\nmac.arp = \"queueing
 #[test]
 fn a_gateway_fragments_what_is_too_long_for_the_radio() {
     let mut long = packet(NodeId(3), NodeId(2).addr(), 64, 1500);
-    // Without the flag that forbids it.
+    // This removes the flag that forbids fragmentation.
     long[6] = 0;
     set_checksum(&mut long);
     let (header, payload) = ipv4::Header::parse(&long).unwrap();
@@ -261,7 +261,7 @@ fn packets_to_other_networks_go_to_the_gateway() {
     let far: Ipv6Addr = "2001:db8::9".parse().unwrap();
     let exits = after(&with, NodeId(0), &packet6(NodeId(0).addr6(), far, 64, 100));
     assert_eq!(exits.iter().map(|exit| exit.node).collect::<Vec<_>>(), [NodeId(3)]);
-    // An answer, whose source is no node; then an error about it goes back through the gateway.
+    // The packet is an answer whose source is no node; then an error about it goes back through the gateway.
     let mut answer = packet(NodeId(3), NodeId(0).addr(), 2, 100);
     answer[12..16].copy_from_slice(&elsewhere.octets());
     set_checksum(&mut answer);
@@ -269,7 +269,7 @@ fn packets_to_other_networks_go_to_the_gateway() {
     let [exit] = &exits[..] else { panic!("{exits:?}") };
     assert_eq!((exit.node, &exit.bytes[16..20]), (NodeId(3), &elsewhere.octets()[..]));
     assert_eq!(exit.bytes[20], 11, "time exceeded");
-    // Without a gateway, and at the gateway itself, there is no such network.
+    // Without a gateway, and at the gateway itself, no such network exists.
     for text in [chain(3, ""), chain(3, "emulation.gateway = 0")] {
         let exits = after_one(&text, elsewhere, 64);
         assert_eq!((exits[0].node, exits[0].bytes[20]), (NodeId(0), 3));
@@ -327,7 +327,8 @@ fn a_node_has_room_until_its_interface_queue_is_full() {
             live.advance(live.now() + Duration::from_nanos(1));
             entered += 1;
         }
-        // The MAC and the wire each hold a packet besides the queue, which under ns-2 is one shorter than its length.
+        // Besides the queue, which under ns-2 is one shorter than its length, the MAC and the wire each hold
+        // a packet.
         assert!((limit - 1..=limit + 1).contains(&entered), "{entered}");
         live.advance(at(40_000));
         assert!(live.has_room(node, FIRST));
@@ -411,7 +412,7 @@ fn a_replay_has_the_same_packet_trace() {
     assert_eq!(other_steps, trace, "the steps do not matter");
 }
 
-/// The recording as format 2 has it: without the number of an interface in each entry.
+/// The recording in format 2, which lacks the number of an interface in each entry.
 fn in_format_2(recording: &[u8]) -> Vec<u8> {
     let head: usize = recording.split_inclusive(|&byte| byte == b'\n').take(2).map(<[u8]>::len).sum();
     let (mut old, mut rest) = (recording[..head].to_vec(), &recording[head..]);
@@ -465,7 +466,7 @@ fn recordings_that_do_not_fit_are_refused() {
     assert_eq!(refused(MOVING, &damaged), expected);
 }
 
-/// Takes so many bytes, then refuses.
+/// A writer that takes so many bytes and then fails.
 struct Narrow(Shared, usize);
 
 impl std::io::Write for Narrow {
@@ -535,7 +536,7 @@ fn a_running_network_changes_and_its_replay_changes_at_the_same_instants() {
         (Change::Cut([2, 1]), 0),
         (Change::Mend([1, 2]), 9),
         (Change::Freeze(1), 0),
-        // Frozen once, however often it is frozen.
+        // A node remains frozen once, however often it is frozen.
         (Change::Freeze(1), 0),
         (Change::Thaw(1), 9),
         (Change::Thaw(1), 9),
@@ -643,7 +644,7 @@ impl RealNode {
         Self { node, agent }
     }
 
-    /// Frames for the radio.
+    /// The frames that the node sends to its radio now.
     fn frames(&mut self, now: Instant) -> Vec<Vec<u8>> {
         if self.agent.poll_timeout().is_some_and(|due| due <= now) {
             self.agent.handle_timeout(now);
@@ -662,7 +663,7 @@ impl RealNode {
         frames
     }
 
-    /// Takes a frame; the answer of the kernel, if it has one.
+    /// Gives a frame to the node; returns the answer of the kernel, if it has one.
     fn hear(&mut self, now: Instant, frame: &[u8]) -> Option<Vec<u8>> {
         let payload = &frame[14..];
         if frame[12..14] == arp::ETHERTYPE.to_be_bytes() {
@@ -709,7 +710,8 @@ fn agents_of_the_simulator_and_real_ones_route_together() {
             }
         }
         if millis == 30_000 {
-            // Of a node that does not exist: the agents of the simulator must not route to it.
+            // The frame comes from a node that does not exist: the agents of the simulator must not route to
+            // it.
             let mut strange = first.clone().expect("a HELLO has been sent");
             strange[14 + 20 + 8 + 4 + 4..][..4].copy_from_slice(&[10, 9, 9, 9]);
             strange[14 + 20 + 6..][..2].fill(0);

@@ -98,7 +98,7 @@ fn a_full_queue_of_one_radio_leaves_room_in_that_of_the_other() {
     }
     assert!((4..=6).contains(&entered), "{entered}");
     assert!(live.has_room(NodeId(0), SECOND));
-    // All frames of the first radio are on their way to its MAC.
+    // All frames of the first radio are under way to its MAC.
     live.advance(Instant::ZERO + Duration::from_secs(1));
     assert!(live.has_room(NodeId(0), FIRST));
 }

@@ -38,12 +38,13 @@ impl Drop for Folder {
 
 const MEASURED: &str = "[radio]\nphy = \"802.11n-20\"\nmeasured = { file = \"links.csv\" }\n";
 
-/// Five nodes, all pairs of which are linked: ten links. They walk apart, so that links become slower and end.
+/// A scenario of five nodes with links between all pairs, ten in all. The nodes walk apart, so that links
+/// become slower and end.
 const WALKING: &str = "[topology]\nkind = \"list\"\npositions = [[0, 0], [60, 0], [0, 90], [120, 60], [200, 200]]\n\
     [[mobility.node]]\nnode = [1, 2, 3, 4]\nkind = \"path\"\npath = [[600, 600]]\nspeed = 110.0\n";
 const STANDING: &str = "[topology]\nkind = \"list\"\npositions = [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0]]\n";
 
-/// One flow of datagrams over each of the ten links.
+/// Flows of datagrams, one over each of the ten links.
 fn flows() -> String {
     let pairs = (0..5).flat_map(|from| (from + 1..5).map(move |to| (from, to)));
     pairs
@@ -84,7 +85,7 @@ fn ten_recorded_links_deliver_as_the_links_that_were_measured() {
             original.to
         );
     }
-    // The traces decide, not the places: some links end, some do not.
+    // The traces determine the links, not the places of the nodes: some links end, some do not.
     let rates: Vec<_> = replayed.iter().map(|flow| flow.goodput_kbps).collect();
     assert!(rates.iter().any(|rate| *rate > 850.0) && rates.iter().any(|rate| *rate < 700.0), "{rates:?}");
 }

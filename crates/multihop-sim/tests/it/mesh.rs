@@ -105,7 +105,7 @@ fn connections_open_and_close_on_the_air() {
         "{data}: {syns:?}"
     );
     assert!(sent("keepalive").len() >= 2, "node 1 is silent while it sleeps");
-    // The first byte tells the kind, the fourth one of a SYN that it is not of TPA.
+    // The first byte is the kind; the fourth byte of a SYN shows that it is not one of TPA.
     let starts: Vec<[u8; 4]> = packets(&ran.pcap)
         .filter_map(|packet| Some(*carried(packet.bytes)?.first_chunk().unwrap()))
         .collect();
@@ -143,11 +143,11 @@ fn carried(frame: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let (_, carried) = ipv4::Header::parse(packet).unwrap();
-    // Two ports are in front of it.
+    // The ports precede the segment.
     Some(carried[4..].to_vec())
 }
 
-/// Notices of failed links freeze the sender, and it resumes over the new route.
+/// Notices of failed links freeze the sender, which resumes over the new route.
 #[test]
 fn it_survives_broken_routes() {
     for routing in ["aodv", "dsr", "olsr"] {

@@ -32,7 +32,7 @@ fn busy(seed: u64, routing: &str) -> String {
 struct Journeys {
     sent: usize,
     arrived: usize,
-    /// Datagrams that returned to a node that they had left.
+    /// Number of datagrams that returned to a node that they had left.
     revisits: usize,
     /// Datagrams dropped because their TTL expired.
     ttl: usize,
@@ -188,7 +188,7 @@ fn packets_queued_for_a_lost_neighbour_are_handled_as_in_each_protocol() {
             }
             "olsr" => {
                 assert!(given_up.len() > 40, "{name}: {given_up:?}");
-                // Seven RTS, the window growing each time, take longer than this.
+                // Seven RTS with a growing window take longer than this.
                 assert!(given_up.windows(2).all(|pair| pair[1] - pair[0] > 0.005), "{name}: {given_up:?}");
             }
             other => panic!("unknown protocol {other}"),

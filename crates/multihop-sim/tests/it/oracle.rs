@@ -37,7 +37,7 @@ fn paths_of_moving_nodes_agree_with_hand_computed_ones() {
     close(through.partitioned, 50.0 / 60.0);
     close(through.expected_goodput_kbps, 600.0 / 6.0);
     assert_eq!((through.mean_hops, through.stretch), (Some(2.0), Some(1.0)));
-    // From 10 to 60 s: one hop up to 50 s.
+    // The measurement lasts from 10 to 60 s; there is a path of one hop up to 50 s, and then none.
     close(to_ferry.shortest_hops, 1.0);
     close(to_ferry.partitioned, 10.0 / 50.0);
     close(to_ferry.expected_goodput_kbps, 800.0);

@@ -93,7 +93,7 @@ fn the_pacer_knows_the_length_of_the_path_under_every_routing_protocol() {
         let text = network("kind = \"chain\", hops = 4", routing, 40, &flow(BY_TEXT, ""));
         let record = ran(&recorded(&text, "\"rate\", \"cov\"")).record;
         let rates = values(&record, "0", "rate_kbps", (20.0, 40.0));
-        // With half or twice the hops it would be above 400.
+        // The rates would be above 400 with half or twice the hops.
         assert!((150.0..350.0).contains(&mean(&rates)), "{routing}: {rates:?}");
         let covs = values(&record, "0", "cov", (20.0, 40.0));
         assert!(covs.iter().all(|cov| (0.0..1.0).contains(cov)), "{routing}: {covs:?}");

@@ -45,7 +45,7 @@ fn two_nodes_spend_the_airtime_of_their_frames() {
 
 #[test]
 fn a_node_with_an_empty_battery_drops_out() {
-    // Idle power alone lasts 10 s; traffic makes it a little less.
+    // Idle power alone empties the battery in 10 s; traffic shortens this time a little.
     let tables = "[energy]\ntransmit = 2\nreceive = 1.5\nidle = 1\nbattery = [1000, 10, 1000]";
     let result = result(&chain(2, tables));
     let energy = energy(&result);
@@ -86,9 +86,10 @@ fn a_sleeping_radio_neither_transmits_nor_receives() {
     close(energy.node_joules[1], 11.0 + 1.0, 1e-9);
     close(energy.node_joules[0], 21.0, 1e-9);
     let delivered = result.flows[0].segments_delivered as f64;
-    // Those of the 10 s in which it is awake, and what waits in the sender's queue when it wakes.
+    // The datagrams are those of the 10 s in which the node is awake, and those that wait in the sender's
+    // queue when it wakes.
     close(delivered, 25.0 * 10.0 + 51.0, 3.0);
-    // The sender's own radio asleep: its packets are dropped where they are.
+    // The sender's own radio is asleep, so its packets are dropped at the sender.
     let sleep = "[[sleep]]\nnode = 0\nfrom = 5\nuntil = 15\n";
     let result = crate::support::result(&chain(1, sleep));
     close(result.drops["radio-off"] as f64, 250.0, 2.0);

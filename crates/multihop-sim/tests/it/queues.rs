@@ -1,10 +1,10 @@
-//! Disciplines of the interface queue under TCP that fills it.
+//! Disciplines of the interface queue, which TCP fills.
 
 use multihop_sim::results::RunResult;
 
 use crate::support::result;
 
-/// One flow over one hop for 30 s.
+/// Runs one flow over one hop for 30 s.
 fn one_hop(discipline: &str, transport: &str) -> RunResult {
     result(&format!(
         "duration = 30.0\nwarmup = 5.0\n\
@@ -80,7 +80,7 @@ fn under_a_discipline_each_category_has_its_own_queue() {
         let [bulk, voice] =
             [0, 1].map(|flow| result.flows[flow].delay_ms.as_ref().expect("packets came").mean);
         assert_eq!(result.flows[1].segments_sent, result.flows[1].segments_delivered, "{discipline}");
-        // It waits for one packet of 6.3 ms at most, and its own exchange.
+        // A packet of voice waits for one packet of 6.3 ms at most, and for its own exchange.
         assert!(voice < 10.0, "{discipline}: {voice}");
         assert!(bulk > 2.0 * voice, "{discipline}: {bulk}, voice: {voice}");
     }

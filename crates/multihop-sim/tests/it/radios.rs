@@ -200,7 +200,8 @@ fn each_radio_consumes_energy() {
     }
 }
 
-/// Datagrams of 1460 bytes in 40 ms over one hop each, with these radios and flows; energy of each node in each state.
+/// Energy of each node in each state, J, with datagrams of 1460 bytes in 40 ms over one hop each, and with
+/// these radios and flows.
 fn joules(hops: u32, radios: &str, flows: &[(u32, u32)]) -> Vec<[f64; 4]> {
     let flow = |(from, to): &(u32, u32)| {
         format!(

@@ -4,7 +4,7 @@ use multihop_sim::results::RunResult;
 
 use crate::support::result;
 
-/// One hop of 180 m, saturated: 2 Mb/s reaches 200 m, 5.5 Mb/s 150 m.
+/// The result of a saturated hop of 180 m: 2 Mb/s reaches 200 m, 5.5 Mb/s 150 m.
 fn link(mac: &str) -> RunResult {
     result(&format!(
         "duration = 5.0\nwarmup = 1.0\n\

@@ -24,11 +24,11 @@ const MIN_HOPS: [(&str, &str); 2] = [
     ("hwmp hops", "{ protocol = \"hwmp\", metric = \"hops\" }"),
 ];
 
-/// Pairs in each placement.
+/// Number of pairs in each placement.
 const PAIRS: usize = 10;
-/// When the first pair begins, s: OLSR has converged by then.
+/// Time at which the first pair begins, s: OLSR has converged by then.
 const SETTLED: usize = 30;
-/// Datagrams of each pair, one every half a second.
+/// Number of datagrams of each pair, one every half a second.
 const DATAGRAMS: u32 = 8;
 
 /// 50 nodes in a square of 1 km, and pairs that exchange data one after another.

@@ -48,7 +48,7 @@ fn a_connection_starves_on_stale_routes() {
     assert!(dropped("NRTE") + dropped("STAL") > 0, "a stale route was detected");
     let held = table.iter().filter(|e| e.reason == "END" && e.node > 2).count();
     assert!(held >= 1, "a packet of the connection is still at a node that should forward it");
-    // With all addresses known, the connection does not starve: ARP is the cause.
+    // If all addresses are known, the connection does not starve: ARP is the cause.
     let known = result(&fast(STARVING).replace("arp = \"ns2\"", "arp = \"oracle\""));
     assert!(known.flows[0].acked_kbps > Some(10.0), "{:?}", known.flows[0]);
 }

@@ -38,7 +38,7 @@ fn airtime_shares_over_one_hop_are_those_of_the_frames() {
     let result = result(&chain(1, 292.0, 21.0, ""));
     let frames = f64::from(25 * 20);
     let (data, ack) = (frames * DATA / 20.0, frames * ACK / 20.0);
-    // One frame more or less at either end, and the propagation of each.
+    // There may be one frame more or less at either end, and the propagation delay of each frame.
     let tolerance = 2.0 * DATA / 20.0 + frames * PROPAGATION / 20.0;
     let [sender, receiver]: [NodeResult; 2] = result.nodes.clone().try_into().unwrap();
     for (shares, transmit, receive) in [(sender.airtime, data, ack), (receiver.airtime, ack, data)] {
@@ -84,7 +84,8 @@ fn shares_of_saturated_stations_add_up_to_1() {
     let broadcasts = result.mac.airtime_share - of_links;
     assert!((0.0..0.01).contains(&broadcasts), "{broadcasts}");
     let retries: u64 = result.links.iter().map(|link| link.retries).sum();
-    // Of packets in service at the beginning or at the end of the measurement, the retries may be missing.
+    // The retries of packets that are in service at the beginning or at the end of the measurement may be
+    // missing.
     assert!(retries.abs_diff(result.mac.retries) < 10, "{retries} {}", result.mac.retries);
     let dropped: u64 = result.links.iter().map(|link| link.dropped).sum();
     assert_eq!(dropped, result.mac.drops);
@@ -138,7 +139,7 @@ fn a_packet_without_competition_waits_for_nothing() {
     let least = 1e3 * (DATA + ACK) + 0.010;
     assert!(link.p50 > 0.99 * least && link.p99.unwrap() < 1.01 * (least + 0.050 + 31.0 * 0.020), "{link:?}");
     let (of_flow, of_link) = (result.flows[0].jitter_ms.unwrap(), result.nodes[0].jitter_ms.unwrap());
-    // Both are due to the backoff alone.
+    // Both values result from the backoff alone.
     close(of_flow, of_link, 0.02 * of_link);
 }
 

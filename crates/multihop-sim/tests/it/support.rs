@@ -16,7 +16,7 @@ use multihop_wire::{dot11, radiotap};
 /// All outputs of a run.
 pub(crate) struct Ran {
     pub(crate) result: RunResult,
-    /// Packet events, one per line.
+    /// Packet events, one in each line.
     pub(crate) trace: String,
     /// Bytes of the capture file.
     pub(crate) pcap: Vec<u8>,
@@ -86,10 +86,10 @@ pub(crate) struct Event<'a> {
     /// Time of the event, in seconds.
     pub(crate) at: f64,
     pub(crate) node: u32,
-    /// Number of the segment or datagram; `-` for others.
+    /// Number of the segment or datagram; `-` for other packets.
     pub(crate) number: &'a str,
     pub(crate) kind: &'a str,
-    /// Four letters, or `-`.
+    /// Four letters for the reason of a drop, or `-`.
     pub(crate) reason: &'a str,
     pub(crate) uid: u64,
     pub(crate) from: u32,
@@ -147,7 +147,7 @@ impl Write for Shared {
     }
 }
 
-/// Frame that was transmitted, as its capture shows it.
+/// A frame that was transmitted, as its capture shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sent {
     /// When its first bit left the antenna, ns.

@@ -144,7 +144,7 @@ fn a_damaged_line_of_a_journal_is_skipped() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Fails after this many bytes, and counts attempts to write after that.
+/// A writer that fails after this many bytes, and counts the later attempts to write.
 struct FullDisk(usize, Arc<AtomicUsize>);
 
 impl std::io::Write for FullDisk {
@@ -234,7 +234,7 @@ fn answers_are_in_order_for_any_number_of_threads() {
 
 #[test]
 fn two_jobs_run_in_parallel() {
-    // Each job waits for the other.
+    // Each of the two jobs waits for the other.
     let (to_second, first_came) = mpsc::sync_channel(1);
     let (to_first, second_came) = mpsc::sync_channel(1);
     let waits = [std::sync::Mutex::new(second_came), std::sync::Mutex::new(first_came)];

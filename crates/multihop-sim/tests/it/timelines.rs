@@ -28,7 +28,7 @@ fn flight(metres: u64) -> u64 {
 fn two_links(x: [f64; 4], [first, second]: [(u32, u32); 2], later: f64, seed: u64, flavour: &str) -> Ran {
     let places: Vec<_> = x.iter().map(|x| format!("[{x:?}, 0.0]")).collect();
     let flow = |(from, to), start: f64| {
-        // One datagram: the next would be sent after the end.
+        // There is one datagram, because the next would be sent after the end.
         format!(
             "[[flow]]\nfrom = {from}\nto = {to}\napp = \"cbr\"\nrate_kbps = 10.0\nsize = 1460\nstart = {start:?}\n"
         )
@@ -66,8 +66,8 @@ fn assert_exchange(frames: &[Sent], from: u32, to: u32, at: u64) {
     assert_eq!(found, expected);
 }
 
-/// The sender (node 0) and the hidden one (node 2) of the four-node layout of TCP-AP's Figure 6:
-/// 600 m apart, with the sender's receiver 400 m from the hidden node.
+/// Positions of the sender (node 0) and the hidden node (node 2) of the four-node layout of TCP-AP's Figure
+/// 6: 600 m apart, with the sender's receiver 400 m from the hidden node.
 const HIDDEN: [f64; 4] = [0.0, 200.0, 600.0, 800.0];
 
 /// Node 2's data keeps node 1's receiver busy (400 m: an error). No RTS of node 0, which does not sense that data,

@@ -89,7 +89,7 @@ fn counters_agree_with_the_trace() {
     }
 }
 
-/// Block and position in it.
+/// The block, and the position in it.
 fn place(number: &str) -> (u32, u32) {
     let (block, position) = number.split_once('.').unwrap();
     (block.parse().unwrap(), position.parse().unwrap())

@@ -38,7 +38,7 @@ fn a_wire_has_a_queue_limit_and_a_rate() {
     let goodput = result.flows[0].goodput_kbps;
     assert!((goodput - 97.2).abs() < 1.0, "{goodput}");
     assert!(result.drops["queue-full"] > 1000, "{:?}", result.drops);
-    // Five are queued, one is being transmitted.
+    // Five packets are queued, and one is being transmitted.
     let longest = result.flows[0].delay_ms.as_ref().unwrap().p95;
     assert!((longest - (6.0 * 80.0 + 10.0)).abs() < 15.0, "{longest}");
 }

@@ -43,7 +43,7 @@ fn faults_have_the_configured_frequencies() {
     let settings = Settings { loss: 0.2, duplicate: 0.05, corrupt: 0.01, ..Settings::default() };
     let (client, relay, target) = start(settings);
     let mut arrived = 0;
-    // No more at a time than a socket's buffer holds.
+    // A batch has no more datagrams than a socket's buffer holds.
     for batch in 1..=100 {
         for _ in 0..20 {
             client.send(&[0; 100]).unwrap();

@@ -25,7 +25,8 @@ fn mesh() -> EndPair {
     [1, 2].map(|number| Box::new(mesh::MeshEnd::new(config(), PORTS.local, number)) as Box<dyn Connection>)
 }
 
-/// Exchanges segments and runs timers for ten seconds; bytes that the second end delivered.
+/// Exchanges segments and runs timers for ten seconds; returns the number of bytes that the second end
+/// delivered.
 fn run(ends: &mut EndPair) -> u64 {
     let (mut now, mut delivered) = (Instant::ZERO, 0);
     for _ in 0..1000 {

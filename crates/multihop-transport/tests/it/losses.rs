@@ -6,7 +6,7 @@ use multihop_core::{Duration, Instant, earliest};
 use multihop_transport::Output;
 use multihop_transport::connection::{Event, State};
 
-/// One way of every segment.
+/// One-way delay of every segment.
 const DELAY: Duration = Duration::from_millis(30);
 
 /// An end of a connection, as [`LossyRun`] drives it.
@@ -24,7 +24,7 @@ pub(crate) trait LossyEnd {
     fn read(&mut self) {}
 }
 
-/// Two ends, which close once the peer has; some of the first segments are lost.
+/// Two ends, each of which closes once its peer has; some of the first segments are lost.
 pub(crate) struct LossyRun<E: LossyEnd> {
     pub(crate) ends: [E; 2],
     pub(crate) now: Instant,
@@ -32,7 +32,7 @@ pub(crate) struct LossyRun<E: LossyEnd> {
     pub(crate) delivered: u64,
     /// Whether a connection was reset or has timed out.
     pub(crate) failed: bool,
-    /// A bit for each segment that is lost, the first one lowest.
+    /// Set of lost segments as bits, the first segment lowest.
     lost: u32,
     sent: u32,
     under_way: VecDeque<(Instant, usize, E::Segment)>,
@@ -69,7 +69,7 @@ impl<E: LossyEnd> LossyRun<E> {
         }
     }
 
-    /// Runs until both ends linger; false if that does not happen within this time.
+    /// Runs until both ends linger; false if this does not happen within the limit.
     pub(crate) fn finish(&mut self, limit: Duration) -> bool {
         let limit = Instant::ZERO + limit;
         while self.ends.iter().any(|end| end.state() != State::Linger) {

@@ -11,7 +11,7 @@ use super::losses::{LossyEnd, LossyRun};
 const PACKETS: u32 = 10;
 const BYTES: usize = 3000;
 
-/// An end, and what has been read from it.
+/// An end, and the data that has been read from it.
 struct Reading {
     end: Opened,
     received: Vec<u8>,

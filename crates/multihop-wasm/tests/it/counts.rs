@@ -11,7 +11,7 @@ use multihop_sim::{Outputs, unattended};
 
 use crate::WORDS;
 
-/// Scenarios with every routing protocol and kind of transport, and how many seconds of each.
+/// Scenarios with every routing protocol and kind of transport, and the number of seconds of each.
 const SCENARIOS: [(&str, f64); 10] = [
     ("chain-4", 30.0),
     ("cross", 50.0),

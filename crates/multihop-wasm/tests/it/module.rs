@@ -1,4 +1,4 @@
-//! The calls of the module, as the page makes them. Each thread has a module of its own.
+//! The functions of the module, called as the page does. Each thread has a separate module.
 #![expect(unsafe_code, reason = "the page copies requests and answers in the same way")]
 
 use multihop_wasm as module;

@@ -83,7 +83,7 @@ fn every_kind_of_message() {
     assert_eq!([&rows[3][14], &rows[3][18]], ["258", "01020000000005dc000007d0"]);
 }
 
-/// 10.0.0.2 becomes a00:2::.
+/// An IPv6 address for an IPv4 address: 10.0.0.2 becomes a00:2::.
 fn long(address: Ipv4Addr) -> Ipv6Addr {
     let bits = address.to_bits();
     Ipv6Addr::from_bits(u128::from(bits) << 96)

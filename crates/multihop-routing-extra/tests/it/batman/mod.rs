@@ -51,7 +51,7 @@ fn network(nodes: usize, seed: u64) -> TestNetwork<Air> {
     mesh
 }
 
-/// Nodes of the path that a packet takes by the nodes' routes; `None` if it does not arrive.
+/// Number of links of the path that a packet takes by the nodes' routes; `None` if it does not arrive.
 fn walk(mesh: &TestNetwork<Air>, from: usize, to: usize) -> Option<u8> {
     let mut at = from;
     for hops in 0..50 {

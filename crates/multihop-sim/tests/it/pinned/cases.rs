@@ -76,7 +76,7 @@ impl Case {
         values::parts(&run(&scenario, Outputs::default(), &mut unattended).unwrap())
     }
 
-    /// The result of a run without outputs, and that of a run with all of them and frequent rows of series.
+    /// The result of a run without outputs, and that of a run with all outputs and frequent rows of series.
     pub(super) fn with_and_without_outputs(&self) -> [Value; 2] {
         let mut document = self.document.clone();
         document["record"] =
@@ -89,7 +89,7 @@ impl Case {
             .map(|result| serde_json::to_value(result.timeless()).unwrap())
     }
 
-    /// Name of the scenario's file, in the folder of the files that it names.
+    /// Name of the scenario's file, in the folder that also has the files which the scenario names.
     fn file(&self) -> String {
         folder().join(format!("{}.json", self.name)).display().to_string()
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::cases::{AREAS, KINDS, cases};
 use super::values;
 
-/// Keys, with all below them, and words that no pinned scenario can or need use.
+/// Keys (with all keys below them) and words that no pinned scenario can use or needs to use.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("mobility.node[gauss-markov]", "read by the code of mobility"),
     ("mobility.node[group]", "read by the code of mobility"),
@@ -159,7 +159,7 @@ impl<'a> Needs<'a> {
         self.list.push(Need(paths.iter().map(|path| format!("{path} = {word}")).collect()));
     }
 
-    /// A table and the groups of keys in it.
+    /// A table, and the groups of keys in this table.
     fn parts(&self, node: &'a Value) -> Vec<&'a Value> {
         let node = self.resolve(node);
         let groups = list(node, "allOf").flat_map(|group| self.parts(group));
@@ -216,7 +216,7 @@ fn suffixes(word: &Value) -> Vec<String> {
     parts.map(|suffix| format!("\"+{suffix}\"")).collect()
 }
 
-/// Notes the words and kinds of values of a scenario under every path by which the schema may need them.
+/// Records the words and kinds of values of a scenario under every path by which the schema may need them.
 fn note(value: &Value, paths: &[String], used: &mut BTreeSet<String>) {
     let mut add = |word: &str| used.extend(paths.iter().map(|path| format!("{path} = {word}")));
     match value {
@@ -250,7 +250,7 @@ fn note(value: &Value, paths: &[String], used: &mut BTreeSet<String>) {
     }
 }
 
-/// Notes the values of an axis of a sweep as if the scenario had them.
+/// Records the values of an axis of a sweep as if the scenario had them.
 fn note_axis(axis: &str, values: &Value, used: &mut BTreeSet<String>) {
     let is_name = |part: &&str| *part != "*" && part.parse::<usize>().is_err();
     let path = axis.split('.').filter(is_name).collect::<Vec<_>>().join(".");

@@ -70,7 +70,7 @@ fn every_file_of_cases_is_an_area() {
     assert_eq!(found, AREAS);
 }
 
-/// Runs the cases of an area, and compares or replaces what is stored of them.
+/// Runs the cases of an area, and compares their results with the stored ones or replaces these.
 fn check(area: &str) {
     let only = env::var(ONLY).ok();
     let asked = |name: &str| only.as_ref().is_none_or(|only| *only == format!("{area}/{name}"));

@@ -140,7 +140,7 @@ fn pick(from: &Value, keys: &[&str]) -> Value {
     keys.iter().filter_map(|key| Some(((*key).to_owned(), value(key)?))).collect::<Map<_, _>>().into()
 }
 
-/// 64 bits of FNV-1a.
+/// A hash by FNV-1a with 64 bits.
 fn hash(bytes: &[u8]) -> String {
     let start = 0xcbf2_9ce4_8422_2325_u64;
     let hash =
@@ -154,7 +154,7 @@ fn text(parts: &Parts) -> String {
     lines.collect::<Vec<_>>().join(",\n")
 }
 
-/// Stored values of the cases of an area; empty if there is no file.
+/// The stored values of the cases of an area; empty if there is no file.
 pub(super) fn read(area: &str) -> BTreeMap<String, Stored> {
     let path = folder().join(format!("{area}.json"));
     let Ok(text) = fs::read_to_string(&path) else { return BTreeMap::new() };

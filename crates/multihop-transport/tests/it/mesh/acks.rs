@@ -1,4 +1,4 @@
-//! When an ACK leaves, and what it says.
+//! Times at which ACKs leave, and their contents.
 
 use multihop_core::{Duration, Instant, Payload};
 use multihop_transport::mesh::{Config, MeshEnd, Output};
@@ -20,7 +20,7 @@ fn end() -> MeshEnd {
     established(Config { sink: true, ..Config::default() })
 }
 
-/// The ACK that leaves at once, if one does.
+/// The ACK that leaves at once, if there is one.
 fn give(end: &mut MeshEnd, now: Instant, data: Data) -> Option<Ack> {
     end.receive(now, Segment::Data(data));
     ack(end, now)

@@ -147,8 +147,9 @@ impl Flow {
         assert!(!self.plan.options.is_ordered || message == follows, "{message} in place of {follows}");
     }
 
-    /// A message that is not marked as late is fresh. The receiver only knows by how much a segment was slower than the fastest
-    /// one, and the sender the shortest round trip: before there was one without losses, both may be off by a held packet.
+    /// A message that is not marked as late is fresh. The receiver only knows by how much a segment was
+    /// slower than the fastest one, and the sender the shortest round trip: before there was one without
+    /// losses, both may be wrong by the time for which a packet is held back.
     fn check_age(&self, now: Instant, number: usize, is_late: bool) {
         let Some(deadline) = self.plan.options.deadline else { return assert!(!is_late) };
         let age = now - self.sent[number];
@@ -217,7 +218,7 @@ proptest! {
             assert!(pair.ends[1].end.kept_messages() <= most);
             flows.iter().all(Flow::is_over) && read.len() == stream.len()
         };
-        // A slow application may have something to read when nothing is under way.
+        // A slow application may have something to read when no packet is under way.
         let done = (0..10_000).any(|_| pair.drive(limit, &mut step));
         prop_assert!(done, "not over at {}", pair.now());
         prop_assert!(read == stream);

@@ -153,7 +153,7 @@ fn a_lost_message_past_its_deadline_is_retransmitted_as_a_gap() {
     (0..6).for_each(|_| send(&mut end, at(0), channel, 1400));
     let sent = leave(&mut end, at(0));
     assert_eq!(sent.len(), 6);
-    // The second and the third are lost: the second leaves again in time, the third does not.
+    // The second and the third are lost. The second is retransmitted in time, the third is not.
     ack(&mut end, at(40), 1, &sent[5], &[2, 3, 4]);
     let again = leave(&mut end, at(40));
     let chunk = |data: &Wire| data.chunks[0].clone();
@@ -301,7 +301,8 @@ fn a_closed_end_resets_a_peer_that_sends_messages() {
     assert_eq!(pair.ends[0].end.reset().map(|reset| reset.cause), Some(Cause::ABORTED));
 }
 
-/// Chunks of a peer with the payload; the reset that they cause.
+/// Gives the end a segment of its peer with these chunks and a payload; returns the text of the reset that
+/// they cause.
 fn refused(chunks: Vec<Chunk>, len: u32) -> Option<String> {
     let mut end = end(Config { message_max: 100_000, ..config() });
     let data = Wire { chunks, payload: Payload::Virtual(len), ..Wire::default() };

@@ -29,7 +29,7 @@ fn a_fin_follows_all_data_and_each_direction_closes_alone() {
     s.check(state, State::FinSent);
     s.app(|watched| assert_eq!(watched.end.send(Data::Virtual(1)), Err(SendError::Closed)));
     s.at_ms(50).gets([Seen::Ack(2)]).expect([event(Event::Acked(1000))]).check(state, State::HalfClosed);
-    // The other direction goes on.
+    // The other direction remains open.
     s.gets([Seen::Data(101, 1000)]).expect([event(Event::Delivered(1000)), Seen::Ack(102)]);
     s.gets([Seen::Fin(102)]).expect([event(Event::PeerClosed), Seen::Ack(103)]);
     s.check(state, State::Linger);
@@ -125,7 +125,7 @@ fn closing_with_unread_data_resets_and_so_does_data_after_closing() {
     s.gets([Seen::Data(101, 1000)]);
     s.expect([event(Event::Delivered(1000)), reset(Cause::ABORTED, 102, ""), event(Event::Reset)]);
     s.check(state, State::Closed);
-    // After a shutdown it is read.
+    // After a shutdown, data is still read.
     let mut s = reading();
     s.app(shutdown).expect([Seen::Fin(0)]);
     s.gets([Seen::Data(101, 1000)]).expect([event(Event::Delivered(1000)), Seen::Ack(102)]);

@@ -52,7 +52,7 @@ fn the_round_trip_of_the_handshake_lowers_the_first_timeout() {
         s.at_ms(ms).gets([syn_ack(0)]).expect([event(Event::Connected), Seen::Ack(101)]);
         s.check(|watched| watched.end.rtt().rto(), Duration::from_millis(timeout));
     }
-    // Which SYN was answered is not known.
+    // The end does not know which SYN was answered.
     let mut s = closed(&config);
     s.app(connect).expect([own_syn(0)]);
     s.at_ms(1000).expect([own_syn(1)]);

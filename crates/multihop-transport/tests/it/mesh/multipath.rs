@@ -25,7 +25,7 @@ struct Route {
     duplication: f64,
     /// Random delay of each segment and ACK: what follows may overtake.
     jitter: Duration,
-    /// When everything is lost.
+    /// Intervals in which everything is lost.
     outages: Vec<(Instant, Instant)>,
     free: Instant,
 }
@@ -36,18 +36,18 @@ impl Route {
         Self { service, delay, loss: 0.0, duplication: 0.0, jitter: Duration::ZERO, outages, free }
     }
 
-    /// Segments that the route carries in this time.
+    /// Number of segments that the route carries in this time.
     fn capacity(&self, time: Duration) -> f64 {
         time.as_secs_f64() / self.service.as_secs_f64()
     }
 }
 
-/// A connection, and what its receiver got.
+/// A connection, and the data that its receiver got.
 struct Flow {
     ends: [MeshEnd; 2],
-    /// The route of the first path and of the second one.
+    /// The routes of the first path and of the second path.
     routes: Vec<usize>,
-    /// Bytes delivered in order.
+    /// Number of bytes delivered in order.
     delivered: u64,
     latest: Instant,
     /// The longest time without a delivery.
@@ -171,7 +171,7 @@ impl Hosts {
         self.now = until;
     }
 
-    /// Segments that a flow delivers in this time.
+    /// Number of segments that a flow delivers in this time.
     fn measure(&mut self, flow: usize, time: Duration) -> f64 {
         let before = self.flows[flow].delivered;
         self.run(time);

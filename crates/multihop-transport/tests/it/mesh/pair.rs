@@ -8,7 +8,7 @@ use multihop_wire::mesh::Segment;
 
 pub(super) type MeshPair = Pair<Watched, Segment>;
 
-/// An end, and what it has transmitted.
+/// An end, and the segments that it has transmitted.
 #[derive(Debug)]
 pub(super) struct Watched {
     pub(super) end: MeshEnd,
@@ -104,5 +104,5 @@ pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> Mes
 }
 
 pub(super) const PORT: u16 = 1024;
-/// The connection numbers of two ends: those of segments soon wrap.
+/// The connection numbers of two ends, chosen so that the numbers of segments soon wrap.
 const NUMBERS: [u32; 2] = [u32::MAX - 3, u32::MAX - 1];

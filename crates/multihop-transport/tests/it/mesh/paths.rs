@@ -14,7 +14,7 @@ pub(super) struct Bottleneck {
     flows: Vec<[Watched; 2]>,
     service: Duration,
     delay: Duration,
-    /// Of every so many segments one is lost; 0 loses none.
+    /// Period of losses: one of so many segments is lost; 0 loses none.
     lost: u64,
     /// Share of segments that are lost at random.
     pub(super) loss: f64,
@@ -22,17 +22,17 @@ pub(super) struct Bottleneck {
     ack_loss: f64,
     /// When all is lost: ACKs, and segments.
     outages: [Vec<(Instant, Instant)>; 2],
-    /// Data waits at its receiver for a random time, below this in three of four cases, and below four times this
-    /// otherwise; what follows it waits too.
+    /// Data waits at its receiver for a random time, below `jitter` in three of four cases, and below four
+    /// times `jitter` otherwise; what follows it waits too.
     pub(super) jitter: Duration,
-    /// A host handles arrivals and timers up to this much later, and then all that wait.
+    /// Maximum time by which a host handles arrivals and timers too late; it then handles all that wait.
     pub(super) late: Duration,
     /// Arrivals and timers that each end has not handled, if hosts are late.
     hosts: Vec<[Host; 2]>,
     pub(super) rng: Rng,
     newest: Instant,
     carried: u64,
-    /// How often a timer of an end was due.
+    /// Number of times that a timer of an end was due.
     timers: u64,
     free: Instant,
     under_way: VecDeque<(Instant, usize, usize, Segment)>,
@@ -41,10 +41,10 @@ pub(super) struct Bottleneck {
     now: Instant,
 }
 
-/// Events of an end that its host has not handled.
+/// Events of an end that its host has not handled yet.
 #[derive(Debug, Default)]
 struct Host {
-    /// When the host handles them.
+    /// Time at which the host handles them.
     at: Option<Instant>,
     arrived: Vec<Segment>,
 }
@@ -147,13 +147,13 @@ impl Bottleneck {
         self.now = until;
     }
 
-    /// When each end has something to do.
+    /// The times at which each end has something to do.
     fn due(&self) -> impl Iterator<Item = Instant> {
         let ends = self.flows.iter().flatten().zip(self.hosts.iter().flatten());
         ends.filter_map(|(end, host)| host.at.or_else(|| end.poll_timeout()))
     }
 
-    /// Lets the host of an end handle what waits, or begins its delay.
+    /// Lets the host of an end handle what waits for it, or begins the delay of the host.
     fn run_host(&mut self, flow: usize, side: usize) {
         let (host, end) = (&mut self.hosts[flow][side], &mut self.flows[flow][side]);
         let waits = !host.arrived.is_empty() || end.poll_timeout().is_some_and(|due| due <= self.now);
@@ -167,7 +167,7 @@ impl Bottleneck {
         }
     }
 
-    /// Segments that each flow delivered in these seconds.
+    /// Number of segments that each flow delivered in these seconds.
     pub(super) fn measure(&mut self, seconds: u64) -> Vec<u64> {
         let before = self.delivered.clone();
         self.longest_queue = Duration::ZERO;

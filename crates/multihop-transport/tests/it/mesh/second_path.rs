@@ -39,7 +39,7 @@ fn described(segment: &Segment) -> Option<(u8, u32, u32, u64)> {
     Some((u8::from(data.second_path), data.number, data.transmission, len))
 }
 
-/// Runs the timers up to this time; the data that left.
+/// Runs the timers up to this time; returns the data that left.
 fn run_until(end: &mut MeshEnd, until: Instant) -> Vec<(u8, u32, u32, u64)> {
     let mut sent = Vec::new();
     while let Some(now) = end.poll_timeout().filter(|&now| now <= until) {
@@ -61,7 +61,8 @@ fn sender() -> MeshEnd {
     end
 }
 
-/// A sender whose first path has a round trip of 40 ms and whose second one has 20 ms, and the time.
+/// A sender whose first path has a round trip of 40 ms and whose second path has one of 20 ms, and the
+/// current time.
 fn with_two_paths() -> (MeshEnd, Instant) {
     let mut end = sender();
     assert_eq!(data(&mut end, at(0)), [(0, 0, 0, 100), (0, 1, 1, 100)]);
@@ -155,7 +156,7 @@ fn each_path_numbers_its_own_transmissions_and_finds_its_own_losses() {
     assert!(of(0).len() > 1 && of(1).len() > 1, "{sent:?}");
     assert!(of(0).into_iter().eq((2..).take(of(0).len())), "{sent:?}");
     assert!(of(1).into_iter().eq((1..).take(of(1).len())), "{sent:?}");
-    // All of the second path has arrived: what the first one took may still be under way.
+    // All data on the second path has arrived; that on the first one may still be under way.
     let mut bitmap = Bitmap::default();
     let arrived: Vec<_> = sent.iter().filter(|data| data.0 == 1).collect();
     arrived.iter().for_each(|data| bitmap.insert(u64::from(data.1) - 2));
@@ -174,7 +175,7 @@ fn what_is_in_flight_on_a_silent_path_leaves_on_the_other() {
     sent.extend(run_until(&mut end, at(60)));
     let missing: Vec<u32> = sent.iter().filter(|data| data.0 == 1).map(|data| data.1).collect();
     assert!(!missing.is_empty());
-    // The first path answers in 40 ms, the second one does not.
+    // The first path answers in 40 ms, the second one does not answer.
     let mut repeated = Vec::new();
     for ms in 61..1000 {
         for data in data(&mut end, at(ms)) {
@@ -242,7 +243,7 @@ fn the_last_segments_leave_the_slow_path_to_the_fast_one() {
     end.add_path();
     assert_eq!(data(&mut end, at(0)), [(1, 0, 0, 0)]);
     ack(&mut end, at(400), true, 0, 0, at(0));
-    // The first path takes 20 ms, the second one 400.
+    // The first path takes 20 ms, the second one 400 ms.
     let (mut sent, mut now) = (Vec::new(), 400);
     end.send(Data::Virtual(100)).expect("the stream is open");
     assert_eq!(data(&mut end, at(now)).len(), 1);

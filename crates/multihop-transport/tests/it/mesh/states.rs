@@ -28,7 +28,7 @@ fn leave(end: &mut MeshEnd, now: Instant) -> Vec<Wire> {
         .collect()
 }
 
-/// Runs the timers up to this time; what left.
+/// Runs the timers up to this time; returns the segments that left.
 fn run_until(end: &mut MeshEnd, until: Instant) -> Vec<(Instant, Wire)> {
     let mut sent = Vec::new();
     while let Some(now) = end.poll_timeout().filter(|&now| now <= until) {
@@ -73,7 +73,7 @@ fn segments_leave_a_gap_apart_once_a_round_trip_is_known() {
     sent.extend(run_until(&mut end, at(75)));
     let times: Vec<_> = sent.iter().map(|(now, _)| *now).collect();
     assert_eq!(times.len(), 4, "the window is full: {times:?}");
-    // The time before the first segment is made up for, but only a millisecond of it.
+    // The sender makes up for the time before the first segment, but only for a millisecond of it.
     assert_eq!(times, [at(40), at(49), at(59), at(69)]);
 }
 
@@ -94,7 +94,7 @@ fn what_a_later_transmission_has_overtaken_is_retransmitted() {
     let mut sent = leave(&mut end, at(40));
     sent.extend(run_until(&mut end, at(79)).into_iter().map(|(_, data)| data));
     assert_eq!(numbers(&sent), [(2, 2), (3, 3), (4, 4), (5, 5)]);
-    // Segment 2 is missing. It left 9 ms before 3, and may be a quarter of a round trip late.
+    // Segment 2 is missing. It left 9 ms before segment 3, and may be a quarter of a round trip late.
     ack(&mut end, at(89), 2, &sent[1], &[1]);
     let sent = run_until(&mut end, at(100));
     assert_eq!(numbers(&[sent[0].1.clone()]), [(2, 6)], "{sent:?}");
@@ -131,7 +131,7 @@ fn a_probe_asks_for_the_ack_of_a_train_before_silence_counts_as_a_timeout() {
     let mut sent = leave(&mut end, at(0));
     for n in 1..=8 {
         let newest = sent.last().expect("each ACK makes room");
-        // Frames of four segments, and a queue that ends the start.
+        // Segments arrive in frames of four, and a queue ends the start.
         let (next, newest, echo) = (newest.number + 1, newest.transmission, newest.sent);
         let report = Ack { window: 1000, next, newest, echo, together: 3, delay: 10_000, ..Ack::default() };
         end.receive(at(20 * n), Segment::Ack(report));
@@ -175,7 +175,7 @@ fn a_notice_freezes_until_a_later_transmission_is_acknowledged() {
     assert_eq!(numbers(&probe), [(1, 3)], "the oldest: a routing protocol may search only for packets");
     end.notice(Notice::RouteLost);
     assert_eq!(leave(&mut end, at(42)), [], "one probe for all notices");
-    // An ACK of what was under way says nothing about the route.
+    // An ACK of data that was under way says nothing about the route.
     ack(&mut end, at(45), 1, &sent[0], &[1]);
     assert_eq!((leave(&mut end, at(45)), end.phase()), (vec![], "freeze"));
     ack(&mut end, at(81), 3, &probe[0], &[]);

@@ -21,11 +21,11 @@ pub(super) type MeshScript = Script<Watched, Seen>;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Seen {
     Control(Box<Control>),
-    /// Number, bytes.
+    /// A data segment: its number and its bytes.
     Data(u32, usize),
-    /// Number.
+    /// A FIN: its number.
     Fin(u32),
-    /// Number.
+    /// A probe: its number.
     Probe(u32),
     /// Number of the next segment.
     Ack(u32),
@@ -108,12 +108,12 @@ fn own_options() -> Options {
     }
 }
 
-/// SYNs of the end under test.
+/// A SYN of the end under test.
 pub(super) fn own_syn(attempt: u8) -> Seen {
     control(Control::Syn(Syn { number: OWN, attempt, answers: None, window: WINDOW, options: own_options() }))
 }
 
-/// SYN ACKs of the end under test.
+/// A SYN ACK of the end under test.
 pub(super) fn own_syn_ack(attempt: u8) -> Seen {
     control(Control::Syn(Syn {
         number: OWN,

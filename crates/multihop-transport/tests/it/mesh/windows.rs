@@ -13,7 +13,7 @@ const US: Duration = Duration::from_micros(1);
 fn a_window_of_thousands_fills_the_path_whatever_is_lost() {
     for (service, delay) in [(US * 12, MS * 10), (US * 58, MS * 50)] {
         for loss in [0.0, 0.001, 0.02] {
-            // A segment that is lost three times keeps four round trips waiting.
+            // A segment that is lost three times keeps the data of four round trips waiting.
             let config = Config { recv_buffer: 8192, ..Config::default() };
             let mut path = Bottleneck::new(1, &config, service, delay);
             path.loss = loss;

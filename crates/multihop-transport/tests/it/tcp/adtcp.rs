@@ -52,12 +52,13 @@ fn after_a_loss(state: Option<NetworkState>) -> [u32; 3] {
 
 #[test]
 fn a_third_duplicate_ack_is_handled_by_the_reported_state() {
-    // Half of the eight outstanding segments; afterwards one segment above the flight.
+    // The threshold is half of the eight outstanding segments; afterwards the window is one segment above the
+    // flight.
     let newreno = [4000, 4000, 2000];
     assert_eq!(after_a_loss(None), newreno, "no report");
     assert_eq!(after_a_loss(Some(NORMAL)), newreno);
     assert_eq!(after_a_loss(Some(CONGESTION)), newreno);
-    // The threshold is still the clamp: the window stays, and congestion avoidance begins there.
+    // The threshold is still the clamp, so the window stays, and congestion avoidance begins there.
     let threshold = [8000, 8000, 8000];
     assert_eq!(after_a_loss(Some(ROUTE_CHANGE)), threshold);
     assert_eq!(after_a_loss(Some(ROUTE_CHANGE.with(CHANNEL_ERROR))), threshold);
@@ -152,7 +153,7 @@ fn own(seq: SeqNumber, len: u32) -> Seen {
     })
 }
 
-/// The first unacknowledged bytes.
+/// A segment with the first unacknowledged bytes, which probes the path.
 fn probe(n: u32) -> Seen {
     own(number(n), 8)
 }
@@ -167,11 +168,11 @@ fn a_timeout_without_congestion_is_a_disconnection() {
         }
         s.check(|tcp| (tcp.phase(), tcp.cwnd()), (Phase::StandBy, 9000));
         s.check(|tcp| tcp.rtt().rto(), Duration::from_secs(1));
-        // Only an ACK of new data ends it.
+        // Only an ACK of new data ends the state.
         s.at_ms(5200).gets([told(2, state)]).expect([]);
-        // The eight bytes have arrived: the rest of the segment goes out again, and nothing else.
+        // The eight bytes have arrived, so the rest of the segment is retransmitted, and nothing else.
         s.at_ms(5300).gets([past(2)]).expect([own(number(2) + 8, MSS)]);
-        // This ACK takes its eight bytes off the window until the recovery ends.
+        // This ACK subtracts its eight bytes from the window until the recovery ends.
         s.check(|tcp| (tcp.cwnd(), tcp.ssthresh(), tcp.phase()), (8992, 9000, Phase::FastRecovery));
         s.check(|tcp| (tcp.counters().timeouts, tcp.counters().probes), (1, 3));
     }
@@ -219,7 +220,7 @@ fn the_connection_ends_after_fifteen_probes() {
 
 type TcpPair = Pair<TcpEnd, Segment>;
 
-/// 300 kB from one end to the other over a path with a loss rate.
+/// Transfers 300 kB from one end to the other over a path with a loss rate.
 fn transfer(variants: [Variant; 2], loss: f64) -> TcpPair {
     let tick = Some(Duration::from_micros(1));
     let ends = [(1, 2), (2, 1)].into_iter().zip(variants).map(|((local, remote), variant)| {
@@ -251,7 +252,7 @@ fn an_adtcp_receiver_measures_and_reports_to_an_adtcp_sender() {
     assert!(sender.told_state().is_some());
     // The sender's own meter has had no data.
     assert_eq!(receiver.told_state(), None);
-    // A window arrives all at once, and for the rest of the round trip there is silence.
+    // All segments of a window arrive at once, and for the rest of the round trip there is silence.
     assert!(receiver.levels().is_some_and(|levels| levels.silent));
 }
 

@@ -31,13 +31,14 @@ fn version_1_fills_the_path_and_not_the_queue() {
     path.run(4);
     let delivered = path.ends[1].counters().delivered - before;
     assert!((390..=400).contains(&delivered), "{delivered} of 400");
-    // With 10 segments on the path, a window of 24; BBR paces at what it measures, so that the queue is no longer.
+    // With 10 segments on the path, the window is 24. BBR paces at the rate that it measures, so the queue
+    // does not grow.
     assert!(path.cwnd() <= 26.0, "{}", path.cwnd());
     let round_trip = path.ends[0].rtt().srtt().expect("ACKs came").as_secs_f64();
     assert!(round_trip < 0.26, "{round_trip}");
 }
 
-/// 10 s without a shorter round trip: for 0.2 s the window is four segments, and the queue empties.
+/// After 10 s without a shorter round trip, the window is four segments for 0.2 s, and the queue empties.
 #[test]
 fn version_1_measures_the_empty_path_every_ten_seconds() {
     let mut path = path(Variant::Bbr);

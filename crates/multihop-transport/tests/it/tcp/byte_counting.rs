@@ -20,7 +20,7 @@ fn slow_start_grows_by_all_that_an_ack_acknowledges() {
     s.at_ms(100).gets([ack(4)]).expect((5..=10).map(data)).check(|tcp| tcp.cwnd(), 7 * MSS);
 }
 
-/// What SACK has reported before does not count a second time.
+/// Bytes that SACK has reported before do not count a second time.
 #[test]
 fn each_byte_counts_once() {
     let mut s = sent(Config { byte_counting: true, ..config() });

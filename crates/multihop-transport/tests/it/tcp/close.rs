@@ -18,7 +18,7 @@ fn ours(change: impl FnOnce(&mut Segment)) -> Seen {
     })
 }
 
-/// Our FIN at `seq`; the script's `acked` FINs and data have arrived.
+/// The FIN of the end under test at `seq`; the script's `acked` FINs and data have arrived.
 fn own_fin(seq: u32, acked: u32) -> Seen {
     ours(|s| (s.seq, s.ack, s.fin) = (ISS + seq, Some(PEER_ISS + acked), true))
 }
@@ -40,7 +40,7 @@ fn we_close_first() {
     let mut s = start();
     s.app(|tcp| tcp.close()).expect([own_fin(1, 1)]).check(|tcp| tcp.state(), State::FinWait1);
     s.at_ms(50).gets([peer_ack(1, 2)]).expect([]).check(|tcp| tcp.state(), State::FinWait2);
-    // Data still comes.
+    // The peer still sends data.
     s.gets([segment(|s| {
         s.ack = Some(ISS + 2);
         s.payload = multihop_core::Payload::Virtual(MSS);

@@ -82,7 +82,7 @@ fn data_carries_the_ack() {
     s.at_ms(200).expect([]);
 }
 
-/// As Linux does it: ACKs wait for 40 to 200 ms, and the first two do not wait.
+/// A script with the ACK delays of Linux: ACKs wait for 40 to 200 ms, and the first two do not wait.
 fn adaptive() -> Tcp {
     established(Config {
         ack_rule: AckRule::Delayed(DelayedAck::Linux),
@@ -103,7 +103,7 @@ fn the_delay_doubles_where_segments_arrive_seldom() {
         s.at_ms(at + delay - 1).expect([]);
         s.at_ms(at + delay).expect([ack(n + 1)]);
     }
-    // Two segments at once bring it back to 40 ms step by step: 320 / 2 + 20, 180 / 2 + 20.
+    // Two segments at once shorten the delay to 40 ms step by step: 320 / 2 + 20, 180 / 2 + 20.
     s.at_ms(2500).gets([data(7), data(8)]).expect([delivered(1), delivered(1), ack(9)]);
     s.at_ms(2501).gets([data(9)]).expect([delivered(1)]);
     s.at_ms(2700).expect([]);

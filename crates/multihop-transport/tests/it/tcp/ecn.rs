@@ -24,7 +24,7 @@ fn own(change: impl FnOnce(&mut Segment)) -> Seen {
     })
 }
 
-/// Its data segment `n`.
+/// The data segment `n` of the end under test.
 fn sends(n: u32, ecn: Ecn, cwr: bool) -> Seen {
     own(|s| (s.seq, s.payload, s.ecn, s.cwr) = (number(n), Payload::Virtual(MSS), ecn, cwr))
 }
@@ -51,7 +51,7 @@ fn syn(ece: bool, cwr: bool) -> Seen {
     seen
 }
 
-/// RFC 3168 §6.1.1: a SYN with both flags asks, and an answer with the first one agrees.
+/// RFC 3168 §6.1.1: a SYN with both flags requests marks, and an answer with the first flag agrees.
 #[test]
 fn both_ends_must_want_marks() {
     for (answer, expected) in
@@ -68,7 +68,8 @@ fn both_ends_must_want_marks() {
     }
 }
 
-/// §6.1.2: as for a loss, once for each window, and without a retransmission; the next segment says so.
+/// §6.1.2: the window is reduced as for a loss, once in each round trip and without a retransmission; the
+/// next segment announces this.
 #[test]
 fn an_echo_halves_the_window_once_in_a_round_trip() {
     let mut s = established(Config { initial_window: 8, ..classic() });
@@ -82,7 +83,7 @@ fn an_echo_halves_the_window_once_in_a_round_trip() {
     s.gets([ack(6)]).expect([sends(9, Ecn::Ect0, true), sends(10, Ecn::Ect0, false)]);
     s.gets([ack(7)]).expect([sends(11, Ecn::Ect0, false)]);
     s.check(|tcp| (tcp.counters().retransmitted, tcp.counters().fast_retransmits), (0, 0));
-    // Beyond what was outstanding at the first one, an echo counts again.
+    // An echo for data behind that which was outstanding at the first echo counts again.
     s.gets([ack(8), ack(9)]).expect([sends(12, Ecn::Ect0, false), sends(13, Ecn::Ect0, false)]);
     // Five segments are in flight.
     s.gets([echo(10)]).check(|tcp| tcp.ssthresh(), 5 * MSS / 2);
@@ -97,7 +98,7 @@ fn the_echo_lasts_until_the_peer_has_reduced_its_window() {
     s.gets([arrives(2, Ecn::Ce, false)]).expect([delivered(1), reports(3, true)]);
     s.gets([arrives(3, Ecn::Ect0, false)]).expect([delivered(1), reports(4, true)]);
     s.gets([arrives(4, Ecn::Ect0, true)]).expect([delivered(1), reports(5, false)]);
-    // Marked again on the way.
+    // The segment is marked again on its way.
     s.gets([arrives(5, Ecn::Ce, true)]).expect([delivered(1), reports(6, true)]);
 }
 
@@ -111,12 +112,12 @@ fn retransmissions_do_not_allow_marks() {
     s.at_ms(200).gets([ack(5)]).expect([]);
 }
 
-/// The last segment of what the application has written.
+/// The last segment of the data that the application has written.
 fn last(n: u32) -> Seen {
     own(|s| (s.seq, s.payload, s.ecn, s.psh) = (number(n), Payload::Virtual(MSS), Ecn::Ect0, true))
 }
 
-/// RFC 8257 §3.2: with delayed ACKs, a change of marks acknowledges at once what came before it.
+/// RFC 8257 §3.2: with delayed ACKs, a change of marks acknowledges at once all data before the change.
 #[test]
 fn a_scalable_receiver_reports_which_segments_were_marked() {
     let mut s = established(scalable());

@@ -46,7 +46,8 @@ fn only_probes_leave_every_two_seconds_and_nothing_backs_off() {
 fn after_an_ack_the_connection_continues_where_the_notice_stopped_it() {
     let mut s = on_standby(with(ELFN));
     s.at_ms(2200).expect([data(2)]);
-    // Segments 3 to 6 count as on their way: the window of 5 has room for what 2 took, and one more.
+    // Segments 3 to 6 count as under way: the window of 5 has room for one segment in the place of segment 2,
+    // and one more.
     s.at_ms(2300).gets([ack(3)]).expect([data(7), data(8)]);
     s.check(|tcp| (tcp.phase(), tcp.cwnd()), (Phase::SlowStart, 6 * MSS));
     s.at_ms(3300).expect([data(3)]).check(|tcp| tcp.counters().timeouts, 1);
@@ -219,7 +220,7 @@ fn newreno_stands_by_during_recovery_and_continues_it() {
     s.app(|tcp| tcp.send(Data::Endless)).expect((1..=6).map(data));
     s.at_ms(100).gets(acks(1, 3)).expect([data(1)]).check(|tcp| tcp.phase(), Phase::FastRecovery);
     s.at_ms(200).gets([broken(1)]).at_ms(2200).expect([data(1)]);
-    // A partial ACK: the next hole is 3, and the window of 6 less 2 plus 1 has room for one more.
+    // This is a partial ACK: the next hole is 3, and the window of 6 less 2 plus 1 has room for one more.
     s.at_ms(2300).gets([ack(3)]).expect([data(3), data(7)]).check(|tcp| tcp.phase(), Phase::FastRecovery);
 }
 

@@ -67,7 +67,7 @@ fn slow_start_doubles_and_avoidance_adds_one_per_round_trip() {
     s.at_ms(100).gets([ack(2)]).expect([data(2), data(3)]);
     s.at_ms(200).gets([ack(3), ack(4)]).expect([data(4), data(5), data(6), data(7)]);
     s.check(|tcp| (tcp.cwnd(), tcp.ssthresh()), (4 * MSS, 4 * MSS));
-    // Losing one halves the window; from then on avoidance.
+    // Losing one segment halves the window; congestion avoidance follows.
     s.at_ms(300).gets(acks(4, 3)).expect([data(4)]);
     s.at_ms(400).gets([ack(8)]).expect([data(8), data(9)]).check(|tcp| tcp.cwnd(), 2 * MSS);
     s.at_ms(500).gets([ack(9), ack(10)]).expect([data(10), data(11)]);

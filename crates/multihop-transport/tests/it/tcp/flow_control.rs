@@ -87,7 +87,7 @@ fn unread_data_closes_our_window_and_reading_opens_it() {
     let mut s = small_receiver();
     s.at_ms(0).gets([data(1), data(2), data(3)]);
     s.expect([delivered(1), ack(2), delivered(1), ack(3), delivered(1), ack(4)]);
-    // Beyond the window: dropped, and told so.
+    // This segment is beyond the window: it is dropped, and an ACK reports this.
     s.gets([data(4)]).expect([ack(4)]).check(|tcp| tcp.unread(), 3000);
     // Half a segment of room is not worth a packet.
     s.app(|tcp| tcp.read(500)).expect([]);

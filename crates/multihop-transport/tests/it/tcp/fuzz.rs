@@ -87,7 +87,7 @@ fn op() -> impl Strategy<Value = Op> {
 struct Bench {
     tcp: TcpEnd,
     now: Instant,
-    /// One after the highest number sent, and the last acknowledgement.
+    /// The number after the highest one sent, and the last acknowledgement.
     sent: SeqNumber,
     expected: SeqNumber,
     delivered: u64,

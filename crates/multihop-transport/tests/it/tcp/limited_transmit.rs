@@ -17,7 +17,7 @@ fn the_first_two_duplicates_release_one_new_segment_each() {
     let mut s = limited(64);
     s.at_ms(100).gets([ack(1)]).expect([data(4)]);
     s.gets([ack(1)]).expect([data(5)]).check(|tcp| tcp.flight(), 5 * MSS);
-    // What limited transmit sent does not count: half of three, but at least two.
+    // Segments sent by limited transmit do not count: the threshold is half of three, but at least two.
     s.at_ms(200).gets([ack(1)]).expect([data(1)]).check(|tcp| tcp.ssthresh(), 2 * MSS);
 }
 

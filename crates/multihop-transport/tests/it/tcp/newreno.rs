@@ -11,11 +11,11 @@ fn start(config: Config, window: u16) -> Tcp {
     s
 }
 
-/// 1, 3 and 5 of eight are lost; 2, 4, 6, 7, 8 arrive. Ends after the second partial ACK.
+/// Of eight segments 1, 3 and 5 are lost; 2, 4, 6, 7, 8 arrive. The script ends after the second partial ACK.
 fn three_losses(config: Config) -> Tcp {
     let mut s = start(config, 8);
     s.at_ms(100).gets(acks(1, 5)).expect([data(1), data(9)]);
-    // The window of 9 less 2 acknowledged plus 1: one new segment besides the hole.
+    // The window of 9 less 2 acknowledged segments plus 1 has room for one new segment besides the hole.
     s.at_ms(200).gets([ack(3)]).expect([data(3), data(10)]);
     s.check(|tcp| (tcp.phase(), tcp.window()), (Phase::FastRecovery, 8 * MSS));
     s.at_ms(210).gets([ack(3)]).expect([data(11)]);
@@ -27,7 +27,7 @@ fn three_losses(config: Config) -> Tcp {
 fn partial_acks_show_the_next_hole() {
     let mut s = three_losses(config());
     s.at_ms(400).gets([ack(12)]).expect([data(13)]);
-    // One segment in flight at the end: min(ssthresh, flight + one segment).
+    // At the end one segment is in flight: min(ssthresh, flight + one segment).
     s.check(|tcp| (tcp.phase(), tcp.cwnd(), tcp.ssthresh()), (Phase::SlowStart, 2 * MSS, 4 * MSS));
     s.check(|tcp| (tcp.counters().retransmitted, tcp.counters().timeouts), (3, 0));
     // Karn: a measurement that began before a retransmission is no sample.
@@ -85,7 +85,7 @@ fn ns2_2002_does_not_deflate() {
     let ns2 = Config { mss: 1000, limited_transmit: false, ..Config::ns2_2002() };
     let mut s = start(ns2, 8);
     s.at_ms(100).gets(acks(1, 5)).expect([data(1), data(9)]);
-    // The window stays at 9; of the room for two, one ACK may use both.
+    // The window stays at 9; there is room for two segments, and one ACK may use both.
     s.at_ms(200).gets([ack(3)]).expect([data(3), data(10), data(11)]);
     s.check(|tcp| tcp.window(), 9 * MSS);
 }

@@ -117,7 +117,7 @@ fn segments_outstanding_at_a_timeout_are_samples_only_if_configured() {
         s.expect([data(1), data(2), data(3), data(4)]);
         s.acked(100, 2, 60, 32).expect([data(5)]).gap_is(Some(54));
         s.at_ms(154).expect([data(6)]);
-        // The ACKs are held up for a second. Segment 2 is retransmitted, 3 waits for its turn.
+        // The ACKs are held up for a second. Segment 2 is retransmitted, segment 3 waits for its turn.
         s.at_ms(1100).expect([data(2)]);
         s.acked(1110, 3, 600, 412).gap_is(Some(54));
         s.acked(1110, 4, 600, 412).gap_is(Some(gap)).expect([]);
@@ -127,7 +127,7 @@ fn segments_outstanding_at_a_timeout_are_samples_only_if_configured() {
 
 #[test]
 fn segments_outstanding_at_a_notice_are_no_samples() {
-    // Before the notice each ACK of a new segment is one: 0.7 * 54 + 0.3 * 514.
+    // Before the notice, each ACK of a new segment is a sample: 0.7 * 54 + 0.3 * 514.
     for (fails, gap) in [(false, 192), (true, 54)] {
         let config = Config { elfn: Some(Standby::elfn()), pacing: Some(pacing()), ..config() };
         let mut s = established(Config { initial_window: 4, ..config });
@@ -203,7 +203,8 @@ fn paced_by_authors(initial_window: u16) -> Tcp {
     paced_by(Pacing::new(pacer.with_rules(Rules::Authors)), initial_window)
 }
 
-/// An ACK up to segment `n` over four hops: 60 ms there, 10 held, 22 back. The delay is 92 / 2 + 8 ms.
+/// An ACK up to segment `n` over four hops: the segment took 60 ms, the ACK was held for 10 ms and took 22
+/// ms. The delay is 92 / 2 + 8 ms.
 fn echoes(s: &mut Tcp, ms: u64, n: u32) -> &mut Tcp {
     let [there, held, back] = [60, 10, 22].map(Duration::from_millis);
     let segment = Segment { ack: Some(number(n)), ..from_peer() };

@@ -14,11 +14,11 @@ use super::templates::{MSS, config};
 /// queue lasts `delay` and one gap.
 pub(super) struct Path {
     pub(super) ends: [TcpEnd; 2],
-    /// Towards each end, with the times of arrival.
+    /// Segments under way to each end, with the times of arrival.
     flying: [VecDeque<(Instant, Segment)>; 2],
     gap: Duration,
     delay: Duration,
-    /// When the bottleneck has sent what it has.
+    /// Time at which the bottleneck has sent all segments that it has.
     free: Instant,
     now: Instant,
     /// Whether the next data segment is lost.
@@ -98,7 +98,7 @@ impl Path {
         }
     }
 
-    /// In segments.
+    /// The congestion window in segments.
     pub(super) fn cwnd(&self) -> f64 {
         f64::from(self.ends[0].cwnd()) / f64::from(MSS)
     }
@@ -116,7 +116,7 @@ fn vegas_keeps_one_to_three_segments_in_the_queue() {
     }
     let delivered = vegas.ends[1].counters().delivered;
     assert!(delivered > 5900, "{delivered} of the 6000 that the path carries in 60 s");
-    // NewReno fills whatever queue there is.
+    // NewReno fills every queue.
     let mut newreno = Path::new(Variant::NewReno, [2, 64], TEN);
     newreno.run(10);
     assert_eq!(newreno.ends[0].cwnd(), 64 * MSS);
@@ -146,7 +146,7 @@ fn westwood_goes_back_to_what_fills_the_path() {
         path.run(60);
         assert_eq!(path.ends[0].cwnd(), 64 * MSS);
         path.loses = true;
-        // The loss is known after a round trip with a queue of 54 segments.
+        // The loss is known after a round trip, in which the queue has 54 segments.
         path.run(1);
         assert_eq!(path.ends[0].counters().fast_retransmits, 1);
         path.ends[0].ssthresh()
@@ -158,9 +158,9 @@ fn westwood_goes_back_to_what_fills_the_path() {
 
 #[test]
 fn cubic_is_flat_where_the_last_loss_was_and_steep_beyond() {
-    // No queue: 1000 segments per second, round trips of 501 ms.
+    // There is no queue: 1000 segments per second, round trips of 501 ms.
     let mut cubic = Path::new(Variant::Cubic, [40, 400], [1, 500]);
-    // The 41st segment: the ACKs of those before it have doubled the window.
+    // The lost segment is the 41st: the ACKs of those before it have doubled the window.
     cubic.loses = true;
     cubic.run(2);
     assert_eq!(cubic.ends[0].counters().fast_retransmits, 1);

@@ -76,7 +76,7 @@ fn configs() -> impl Strategy<Value = Config> {
             config.rack &= sack;
             config.max_retries = None;
             config.rto.max = Duration::from_secs(60);
-            // Stand-by may last, but not end the connection.
+            // Stand-by may last, but must not end the connection.
             config.adtcp.disconnected.probing.max_probes = None;
             config.adtcp.density.samples = 20;
             if steady {
@@ -131,7 +131,7 @@ proptest! {
         pair.drive(pair.now() + Duration::from_secs(20_000), |pair| {
             pair.ends.iter().all(|tcp| tcp.state() == State::Closed)
         });
-        // The end that closed last may get no answer if the other's TIME-WAIT is over.
+        // The end that closed last may get no answer if the TIME-WAIT of the other is over.
         let states = pair.ends.each_ref().map(TcpEnd::state);
         prop_assert!(states.contains(&State::Closed), "{states:?} at {}", pair.now());
         prop_assert!(!pair.events.iter().flatten().any(|event| *event == Output::Event(Event::TimedOut)));

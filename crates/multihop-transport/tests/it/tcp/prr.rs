@@ -14,7 +14,8 @@ fn sent(config: Config) -> Tcp {
     s
 }
 
-/// 2 is lost. Before the loss is known, each arrival releases a segment; the third shows it.
+/// Segment 2 is lost. Before the loss is known, each arrival releases a segment; the third one reveals the
+/// loss.
 fn in_recovery(config: Config) -> Tcp {
     let mut s = sent(config);
     s.at_ms(200).gets([sack(2, &[(3, 4)]), sack(2, &[(3, 5)])]).expect([data(12), data(13)]);
@@ -70,7 +71,7 @@ fn after_many_losses_the_flight_grows_up_to_the_threshold() {
 fn a_timer_that_shows_losses_counts_as_an_arrival() {
     let mut s = sent(with_prr());
     s.at_ms(200).gets([sack(2, &[(3, 4)])]).expect([data(12)]);
-    // A quarter of the round trip later 2 is lost.
+    // A quarter of the round trip later, segment 2 counts as lost.
     s.at_ms(225).expect([data(2)]);
     s.at_ms(226).gets([sack(2, &[(3, 5)])]).expect([]);
     s.gets([sack(2, &[(3, 6)])]).expect([data(13)]);

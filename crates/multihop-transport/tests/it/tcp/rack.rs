@@ -10,7 +10,7 @@ fn by_time() -> Config {
     Config { sack: true, rack: true, ..config() }
 }
 
-/// With a window of `segments`, all of them sent at 100 ms, after a first round trip of 100 ms.
+/// A script with a window of `segments`, all of them sent at 100 ms, after a first round trip of 100 ms.
 fn sent(segments: u32) -> Tcp {
     let initial_window = u16::try_from(segments - 1).expect("a small window");
     let mut s = established(Config { initial_window, ..by_time() });
@@ -51,7 +51,8 @@ fn what_one_ack_delivers_has_no_order() {
     s.gets([sack(3, &[(4, 7)])]).expect([data(3)]);
 }
 
-/// §6.2 step 5: with fewer than three, a timer does, a quarter of the shortest round trip later.
+/// §6.2 step 5: with fewer than three reported segments, a timer shows the loss a quarter of the shortest
+/// round trip later.
 #[test]
 fn a_single_report_shows_a_loss_when_the_window_for_reordering_is_over() {
     let mut s = sent(2);
@@ -62,7 +63,7 @@ fn a_single_report_shows_a_loss_when_the_window_for_reordering_is_over() {
     s.at_ms(325).gets([ack(4)]).expect([]);
 }
 
-/// Section 3.1: a retransmission that is lost is found as well, by what left after it.
+/// Section 3.1: the loss of a retransmission is detected as well, by segments that left after it.
 #[test]
 fn a_lost_retransmission_is_found_without_a_timeout() {
     let mut s = sent(8);
@@ -70,7 +71,7 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
     // 2 is lost.
     s.at_ms(200).gets([sack(2, &[(3, 6)])]).expect([data(2)]);
     s.at_ms(210).gets([sack(2, &[(3, 10)])]).expect([data(10), data(11), data(12)]);
-    // So is its retransmission; what left later arrives.
+    // The retransmission is lost as well; later segments arrive.
     s.at_ms(309).gets([sack(2, &[(3, 11)])]).expect([data(2), data(13)]);
     s.check(|tcp| (tcp.counters().timeouts, tcp.counters().fast_retransmits), (0, 1));
     s.at_ms(409).gets([ack(14)]).expect([data(14), data(15)]);
@@ -81,7 +82,7 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 fn a_lost_tail_is_probed_for_after_two_round_trips() {
     let mut s = sent(3);
     s.at_ms(200).gets([ack(4)]).expect([]);
-    // One segment is outstanding: 2 SRTT and the longest delay of an ACK.
+    // One segment is outstanding, so the probe waits for 2 SRTT and the longest delay of an ACK.
     s.at_ms(599).expect([]);
     s.at_ms(600).expect([data(4)]);
     s.check(|tcp| (tcp.counters().timeouts, tcp.cwnd()), (0, 4 * MSS));
@@ -115,7 +116,8 @@ fn the_probe_carries_new_data_if_there_is_any() {
     s.check(|tcp| (tcp.counters().retransmitted, tcp.counters().timeouts), (0, 0));
 }
 
-/// Section 6.3: the timer expires, everything is lost, and leaves again as the window grows; what arrived does not.
+/// Section 6.3: when the timer expires, everything counts as lost and is retransmitted as the window grows,
+/// except for segments that arrived.
 #[test]
 fn after_a_timeout_only_what_is_missing_leaves_again() {
     let mut s = established(Config { initial_window: 4, ..by_time() });
@@ -143,7 +145,7 @@ fn the_receiver_reports_what_arrives_twice() {
     s.gets([data(2)]).expect([delivered(2), ack(4)]);
 }
 
-/// As Linux: also while something is missing, round trips are measured.
+/// As in Linux, round trips are also measured while something is missing.
 #[test]
 fn what_sack_reports_is_a_sample() {
     for (all_rtt, samples) in [(false, 1), (true, 3)] {

@@ -92,7 +92,7 @@ fn after_a_timeout_only_holes_are_retransmitted() {
     let mut s = established(Config { initial_window: 4, ..with_sack() });
     s.app(|tcp| tcp.send(Data::Virtual(4 * u64::from(MSS)))).expect((1..=4).map(data));
     s.at_ms(1000).expect([data(1)]);
-    // The receiver reports again what it has.
+    // The receiver reports again the segments that it has.
     s.at_ms(1100).gets([sack(2, &[(3, 4)])]).expect([data(2)]);
     s.at_ms(1200).gets([ack(4)]).expect([data(4)]);
     s.at_ms(1300).gets([ack(5)]).expect([]).check(|tcp| tcp.flight(), 0);

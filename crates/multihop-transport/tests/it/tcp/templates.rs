@@ -30,7 +30,7 @@ pub(super) enum Seen {
     Ack(u32),
     /// Input only: a notice that this data segment was lost at a failed link.
     Broken(u32),
-    /// Anything else, in full.
+    /// Any other segment, in full.
     Other(Box<Segment>),
     Event(Event),
 }
@@ -47,7 +47,7 @@ pub(super) fn broken(n: u32) -> Seen {
     Seen::Broken(n)
 }
 
-/// A segment between these ports, lost at a failed link.
+/// A notice that a segment between these ports was lost at a failed link.
 pub(super) fn lost(source: u16, destination: u16, seq: SeqNumber) -> LostSegment {
     LostSegment { source, destination, segment: SegmentId::Tcp(seq.0) }
 }
@@ -149,7 +149,7 @@ pub(super) fn established(config: Config) -> Tcp {
     script
 }
 
-/// Without a handshake, so that every byte on the wire is data.
+/// An established connection without a handshake, so that every byte on the wire is data.
 fn established_showing_events(config: Config) -> Tcp {
     let config = Config { handshake: false, recv_buffer: Some(65_535), ..config };
     let mut script = closed(config);

@@ -33,7 +33,7 @@ fn peer(value: u32, echo: u32, change: impl FnOnce(&mut Segment)) -> Seen {
     })
 }
 
-/// Connected at 50 ms to a peer whose clock says 7000 then.
+/// A connection that opened at 50 ms with a peer whose clock said 7000 at this time.
 fn connected(config: Config) -> Tcp {
     let mut s = closed(config);
     let syn_options = |value, echo| Options { mss: Some(1012), ..stamps(value, echo) };
@@ -83,7 +83,7 @@ fn a_retransmitted_segment_is_a_sample_because_the_echo_tells_which() {
 #[test]
 fn the_echo_is_of_the_segment_the_ack_is_due_to() {
     let mut s = connected(stamped());
-    // Out of order: the echo stays with the last in-order arrival.
+    // This segment is out of order: the echo stays with the last in-order arrival.
     s.at_ms(60).gets([peer(7010, 50, full(2))]).expect([own(stamps(60, 7000), |_| {})]);
     s.at_ms(70).gets([peer(7005, 50, full(1))]);
     s.expect([delivered(2), own(stamps(70, 7005), |s| (s.ack, s.seq) = (Some(PEER_ISS + 2001), ISS + 1))]);

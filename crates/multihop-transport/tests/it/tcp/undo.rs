@@ -31,7 +31,7 @@ fn windows(tcp: &multihop_transport::tcp::TcpEnd) -> (u32, u32, u64) {
 #[test]
 fn a_duplicate_of_the_only_retransmission_undoes_the_reduction() {
     let mut s = in_recovery(with_undo());
-    // The first transmission arrives late, and then the other one.
+    // The first transmission arrives late, and then the second one.
     s.at_ms(210).gets([ack(8)]).expect([]).check(windows, (2, 3, 0));
     s.at_ms(300).gets([sack(8, &[(2, 3)])]).expect([]).check(windows, (6, 64, 1));
 }
@@ -44,7 +44,7 @@ fn it_ends_a_recovery_that_is_still_under_way() {
     s.check(|tcp| tcp.phase(), Phase::SlowStart);
 }
 
-/// RFC 3708 §3: one that was necessary is enough.
+/// RFC 3708 §3: a single retransmission that was necessary prevents the undoing.
 #[test]
 fn a_second_retransmission_without_a_duplicate_forbids_it() {
     let mut s = in_recovery(with_undo());
@@ -88,7 +88,7 @@ fn stamps(value: u32, echo: u32) -> Options {
     Options { timestamps: Some(Timestamps { value, echo }), ..Options::default() }
 }
 
-/// The data segment `n` that leaves when our clock says `value`.
+/// The data segment `n` that leaves when the clock of the end under test is `value`.
 fn own(value: u32, n: u32) -> Seen {
     segment(|s| {
         (s.source, s.destination) = (LOCAL, REMOTE);
@@ -134,7 +134,7 @@ fn an_echo_undoes_a_timeout() {
     };
     s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(|n| plain(0, n)));
     s.at_ms(1000).expect([plain(1000, 1)]).check(windows, (1, 2, 0));
-    // Window 4, and as many in flight but for the one that arrived.
+    // The window is 4, and as many segments are in flight except for the one that arrived.
     s.at_ms(1010).gets([echo(0, 2, &[])]).expect([plain(1010, 5)]).check(windows, (4, 64, 1));
     s.check(|tcp| tcp.counters().retransmitted, 1);
 }
@@ -168,7 +168,7 @@ fn new_data_that_arrives_alone_confirms_a_timeout() {
     s.check(|tcp| (tcp.counters().undone, tcp.ssthresh()), (0, 2 * MSS));
 }
 
-/// Step 2a: an ACK of everything repairs the timeout, and says nothing.
+/// Step 2a: an ACK of everything repairs the timeout, but does not show whether it was spurious.
 #[test]
 fn without_new_data_the_lost_leaves_again() {
     let mut s = established(Config { initial_window: 4, ..with_undo() });

@@ -56,7 +56,7 @@ fn our_window_bounds_the_count_too() {
     };
     s.at_ms(0).gets([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.expect([one(), one(), one(), room(2, &[0, 1, 2], 0)]);
-    // The buffer is full: segments that still come are answered one by one. Reading opens the window.
+    // The buffer is full: further segments are answered one by one. Reading opens the window.
     s.gets([data(1, 3, 3)]).expect([one(), room(3, &[0, 1, 2, 3], 0)]);
     s.app(|tpa| tpa.read(1000)).expect([]);
     s.app(|tpa| tpa.read(1000)).expect([room(131, &[0, 1, 2, 3], 1)]);
@@ -89,7 +89,7 @@ fn the_interval_is_at_most_half_of_the_peers_shortest_timeout() {
     s.at_ms(80).expect([held(1, &[0], 0)]);
 }
 
-/// The newest segment may have waited: such an ACK must be no sample.
+/// The newest segment may have waited, so such an ACK must not be a sample.
 #[test]
 fn an_ack_that_no_segment_caused_names_none() {
     let mut s = established(config());
@@ -109,7 +109,7 @@ fn at_once_for_a_duplicate_of_this_block_and_of_the_one_before() {
     s.gets([data(1, 3, 8)]).expect([one()]);
     s.at_ms(100).expect([held(1, &[0, 1, 2, 3], 8)]);
     s.gets([data(2, 0, 0)]).expect([one()]);
-    // The answer about the block before does not change the count of this one.
+    // The answer about the previous block does not change the count of this one.
     s.gets([data(1, 2, 9)]).expect([ack(1, &[0, 1, 2, 3], 9)]);
     s.gets([data(2, 1, 1)]).expect([one(), ack(2, &[0, 1], 1)]);
     s.check(|tpa| (tpa.counters().duplicates, tpa.counters().stale), (2, 0));
@@ -153,7 +153,8 @@ fn data_carries_an_ack_that_is_due() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(10).gets([data(1, 0, 0)]).expect([one()]);
-    // The second segment makes an ACK due and acknowledges ours, so that more can be sent.
+    // The second segment makes an ACK due and acknowledges the segment of the end under test, so that more
+    // can be sent.
     let both = segment(|s| {
         (s.block, s.tx_seq, s.body) = (number(PEER_ISS, 1), 1, full(1));
         s.ack = Some(acked(1, &[0, 1], 1));
@@ -175,7 +176,7 @@ fn a_probe_is_answered_at_once_with_what_has_arrived() {
     s.at_ms(1000).expect([]);
 }
 
-/// The options of the end that receives do not matter.
+/// Only the options of the sender count; those of the receiving end do not matter.
 #[test]
 fn the_sender_of_the_data_requests_when_it_is_acknowledged() {
     let config = Config { ack_interval: Duration::from_millis(20), ack_block_end: true, ..config() };

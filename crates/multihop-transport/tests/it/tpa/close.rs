@@ -28,7 +28,7 @@ fn a_fin_takes_the_next_place_of_the_block_and_is_timed() {
     let again = own(1, |s| (s.body, s.tx_seq, s.congested) = (Body::Fin { position: 1 }, 2, true));
     s.at_ms(1000).expect([again]);
     s.at_ms(1100).gets([ack(1, &[0, 1], 2)]).expect([]).check(TpaEnd::state, State::HalfClosed);
-    // The other direction goes on.
+    // The other direction remains open.
     s.gets([data(1, 0, 0), data(1, 1, 1)]).expect([delivered(1000), delivered(1000), ack(1, &[0, 1], 1)]);
     s.gets([fin(1, 2, 2)]).expect([event(Event::PeerClosed)]).check(TpaEnd::state, State::Linger);
     s.at_ms(1200).expect([held(1, &[0, 1, 2], 2)]);
@@ -133,7 +133,7 @@ fn closing_with_unread_data_resets_and_so_does_data_after_closing() {
     s.gets([data(1, 0, 0)]);
     let sent = own(1, |s| (s.body, s.ack, s.window) = (Body::Reset, Some(peer_acked(1, &[], 0)), 63));
     s.expect([delivered(1000), sent, event(Event::Reset)]).check(TpaEnd::state, State::Closed);
-    // After a shutdown it is read.
+    // After a shutdown, data is still read.
     let mut s = reading();
     s.app(TpaEnd::shutdown).expect([own_fin(1, 0, 0)]);
     s.gets([data(1, 0, 0)]).expect([delivered(1000)]);

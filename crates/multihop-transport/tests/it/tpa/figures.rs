@@ -22,7 +22,7 @@ fn figure_2a_an_ack_slides_the_window_over_the_block() {
     let mut s = established(open());
     s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]);
-    // The block is over: nothing of the next leaves before all of it is acknowledged.
+    // The block is complete: no segment of the next block leaves before all of this one is acknowledged.
     s.at_ms(150).gets([ack(1, &[0, 1, 2], 2)]).expect([]);
     s.at_ms(200).gets([ack(1, &[0, 1, 2, 3], 3)]);
     s.expect([data(2, 0, 0), data(2, 1, 1)]);
@@ -81,7 +81,7 @@ fn an_ack_of_a_segment_in_the_stream_takes_it_out_before_it_is_sent() {
     let mut s = established(Config { cwnd_max: 2, ..open() });
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([data(1, 2, 2), data(1, 3, 3)]);
-    // Both are waiting, so that neither frees a place.
+    // Both segments are waiting, so that neither frees a place.
     s.at_ms(1100).gets([ack(1, &[0, 1], 1)]).expect([]);
     s.at_ms(1200).gets([ack(1, &[0, 1, 2], 2)]).expect([]).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([]);
     s.check(|tpa| (tpa.counters().timeouts, tpa.counters().retransmitted), (2, 0));
@@ -107,7 +107,7 @@ fn figure_23_one_new_segment_leaves_per_expiry() {
     config.rto.min = Duration::from_millis(200);
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
-    // The expiries that indicate congestion do not double the timeout; each later one does.
+    // Expiries that indicate congestion do not double the timeout at first; each later expiry does.
     s.at_ms(200).expect([slow(1, 3, 3)]).check(|tpa| tpa.phase(), Phase::Congested);
     for (position, at) in [(4, 400), (5, 800), (6, 1600), (7, 3200), (8, 6400)] {
         s.at_ms(at).expect([slow(1, position, position)]);

@@ -15,7 +15,7 @@ fn segments() -> Config {
     Config { block_fill: Duration::from_millis(10), cwnd_max: 4, ..config() }
 }
 
-/// Data that is short, or ends its block early.
+/// A data segment that is short, or that ends its block early.
 fn piece(block: u16, position: u8, len: u32, last: bool) -> Seen {
     own(block, |s| {
         s.tx_seq = position;
@@ -39,7 +39,7 @@ fn a_block_that_is_not_filled_in_time_goes_with_what_there_is() {
     s.at_ms(5).app(|tpa| tpa.send(Data::Virtual(500))).expect([]);
     s.at_ms(10).expect([data(1, 0, 0), data(1, 1, 1), piece(1, 2, 500, true)]);
     s.gets([ack(1, &[0, 1, 2], 2)]).expect([]);
-    // Whole segments end a block early as well.
+    // Full segments can end a block early as well.
     s.at_ms(20).app(|tpa| tpa.send(Data::Virtual(2000))).expect([]);
     s.at_ms(30).expect([data(2, 0, 0), piece(2, 1, 1000, true)]);
     s.at_ms(35).app(|tpa| tpa.send(Data::Virtual(4000))).expect([]);
@@ -70,7 +70,7 @@ fn a_partial_segment_waits_for_the_fill_timer_and_ends_the_block() {
     s.app(|tpa| tpa.send(Data::Virtual(1300))).expect([data(1, 0, 0)]);
     s.at_ms(6).app(|tpa| tpa.send(Data::Virtual(300))).expect([]);
     s.at_ms(10).expect([piece(1, 1, 600, true)]);
-    // The block is over: new data waits until it is acknowledged.
+    // The block has ended, so new data waits until it is acknowledged.
     s.at_ms(20).app(|tpa| tpa.send(Data::Virtual(1000))).expect([]);
     s.at_ms(50).gets([ack(1, &[0, 1], 1)]).expect([data(2, 0, 0)]);
     s.gets([ack(2, &[0], 0)]);
@@ -104,7 +104,7 @@ fn data_that_fills_the_segment_in_time_stops_the_timer() {
     let mut s = established(segments());
     s.app(|tpa| tpa.send(Data::Virtual(600))).expect([]);
     s.at_ms(8).app(|tpa| tpa.send(Data::Virtual(700))).expect([data(1, 0, 0)]);
-    // The rest waits again.
+    // The rest of the data waits again.
     s.at_ms(17).expect([]);
     s.at_ms(18).expect([piece(1, 1, 300, true)]).gets([ack(1, &[0, 1], 1)]);
 }

@@ -25,7 +25,7 @@ fn the_peers_window_bounds_the_flight() {
     s.gets([window(0, &[], 0, 1)]).expect([]);
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0)]);
     s.at_ms(10).gets([window(1, &[0], 0, 2)]).expect([data(1, 1, 1), data(1, 2, 2)]);
-    // It shrinks: the flight exceeds it, and nothing leaves.
+    // The window shrinks: the flight exceeds it, and nothing leaves.
     s.at_ms(20).gets([window(1, &[0, 1], 1, 1)]).expect([]).check(|tpa| (tpa.flight(), tpa.window()), (1, 1));
     s.at_ms(30).gets([window(1, &[0, 1, 2], 2, 3)]).expect([data(1, 3, 3)]);
     s.gets([ack(1, &[0, 1, 2, 3], 3)]);
@@ -68,7 +68,7 @@ fn the_window_in_an_ack_of_the_previous_block_counts_until_the_current_block_is_
     ]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 1)]).expect([data(2, 0, 0)]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 2)]).expect([data(2, 1, 1)]);
-    // An older one, and one that comes after an ACK of the current block, have no effect.
+    // An older window, and one that arrives after an ACK of the current block, have no effect.
     s.gets([window(1, &[0, 1], 1, 9)]).expect([]);
     s.gets([window(2, &[0], 0, 2)]).expect([data(2, 2, 2)]);
     s.gets([window(1, &[0, 1, 2, 3], 3, 9)]).expect([]).check(|tpa| tpa.counters().late_acks, 3);
@@ -84,7 +84,7 @@ fn an_overtaken_ack_does_not_change_the_window() {
     s.gets([ack(1, &[0, 1, 2], 2)]);
 }
 
-/// A receiver with room for `segments`, besides a block, that the application has to read.
+/// A receiver with room for `segments` and a block, whose application has to read.
 fn receiver(segments: u16) -> Tpa {
     let buffer = u32::from(segments) * MSS + 999;
     let config = Config { sink: false, recv_buffer: Some(buffer), ..config() };
@@ -98,7 +98,7 @@ fn unread_data_closes_our_window_and_reading_opens_it() {
     s.expect([delivered(1000), delivered(1000), own_ack(1, &[0, 1], 1, 0)]);
     s.app(|tpa| tpa.read(0)).expect([]);
     s.app(|tpa| assert_eq!(tpa.read(1000), Payload::Virtual(1000))).expect([own_ack(1, &[0, 1], 129, 1)]);
-    // A change from one to more needs no window update.
+    // A change of the window from one to more needs no window update.
     s.app(|tpa| tpa.read(1000)).expect([]).check(|tpa| tpa.unread(), 0);
 }
 
@@ -118,7 +118,7 @@ fn a_peer_that_ignores_the_window_cannot_fill_our_memory() {
             s.gets([data(block, position, position)]);
         }
     }
-    // One segment, and the reserve of 12.
+    // The buffer has one segment and the reserve of 12.
     s.check(|tpa| tpa.unread(), 13_000);
     s.check(|tpa| tpa.counters().dropped, 99 * 4 - 13);
     let sent: Vec<Seen> = (1..=3_u16)

@@ -53,7 +53,7 @@ fn a_syn_that_leaves_again_at_once_is_a_try_of_its_own() {
     let mut s = closed(config());
     s.app(TpaEnd::connect).expect([syn(0)]);
     s.at_ms(40).app(TpaEnd::connect_again).expect([syn(1)]);
-    // The next one is due as without it.
+    // The next SYN is due at the same time as without the answer.
     s.at_ms(1000).expect([syn(2)]);
     s.at_ms(1070).gets([answer(2)]).expect([event(Event::Connected), ack(0, &[], 0)]);
     s.check(|tpa| tpa.rtt().srtt(), Some(Duration::from_millis(70)));
@@ -242,10 +242,12 @@ fn impossible_data_is_dropped_and_never_answered() {
             s.body = Body::Data { position, last, payload: Payload::Virtual(len) };
         })
     };
-    // At K, the end of a block that does not say so, longer than was announced.
+    // The first segment is at position K; the second has the last position of a block, but does not end it;
+    // the third is longer than was announced.
     s.gets([piece(4, true, 1), piece(3, false, 1), piece(0, false, 1001)]).expect([]);
     s.gets([piece(2, true, 1)]).expect([]);
-    // Beyond the end, a second end; before what has arrived.
+    // The first segment is a second end behind the end of the block, the other one an end before data that
+    // has arrived.
     s.gets([piece(3, true, 1), piece(1, true, 1)]).expect([]);
     s.check(|tpa| (tpa.counters().dropped, tpa.counters().delivered), (5, 1));
     // Of the SYN's block.

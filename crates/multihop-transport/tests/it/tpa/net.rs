@@ -23,7 +23,7 @@ fn connected_after(ms: u64, config: Config) -> Tpa {
     s
 }
 
-/// The first data segment, with this request.
+/// The first data segment, which requests this delay of ACKs.
 fn first(ack_delay: u8) -> Seen {
     own(1, |s| (s.body, s.ack_delay) = (full(0), ack_delay))
 }
@@ -68,7 +68,8 @@ fn an_ack_after_the_timeout_is_a_sample_of_at_most_twice_the_timeout() {
     }
 }
 
-/// As over two hops of 2 Mb/s: a SYN or a short request takes 8 ms there and back, the first ACK of a window comes later.
+/// The times are those of two hops at 2 Mb/s: a SYN or a short request takes 8 ms there and back, the first
+/// ACK of a window comes later.
 #[test]
 fn data_that_takes_longer_than_a_short_request_does_not_time_out() {
     let mut s = connected_after(8, net());
@@ -82,7 +83,8 @@ fn data_that_takes_longer_than_a_short_request_does_not_time_out() {
     s.app(|tpa| tpa.send(Data::Virtual(2000))).expect(two);
     s.check(|tpa| tpa.rtt().rto(), Duration::from_millis(9 * 8 + 20));
     s.at_ms(16 + 74).gets([held(2, &[0], 0)]);
-    // From the first round trip of a full segment alone: 54 ms besides the delay. The timer of the second starts again.
+    // The timeout follows from the first round trip of a full segment alone: 54 ms besides the delay. The
+    // timer of the second segment starts again.
     s.check(|tpa| tpa.rtt().rto(), Duration::from_millis(3 * 54 + 20));
     s.at_ms(16 + 74 + 3 * 54 + 19).gets([]);
     s.check(|tpa| tpa.counters().timeouts, 0);
@@ -94,12 +96,12 @@ struct Path {
     now: Instant,
     answers: VecDeque<(Instant, Segment)>,
     arrived: (BlockSeq, Bitmap),
-    /// When data left.
+    /// Times at which data left.
     sent: Vec<Instant>,
 }
 
 impl Path {
-    /// A sender without end. Its SYN was answered at once.
+    /// A sender with endless data, whose SYN was answered at once.
     fn new(config: Config) -> Self {
         let tpa = TpaEnd::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
         let arrived = (ISS, Bitmap::EMPTY);
@@ -113,7 +115,7 @@ impl Path {
         path
     }
 
-    /// Goes on until `ms`; what is sent is acknowledged after `delay`, or lost.
+    /// Continues until `ms`; data segments are acknowledged after `delay`, or lost.
     fn until(&mut self, ms: u64, delay: Option<Duration>) {
         let end = Instant::ZERO + Duration::from_millis(ms);
         loop {
@@ -149,7 +151,7 @@ impl Path {
     }
 }
 
-/// The empty queue answers a SYN at once, the full one keeps data waiting.
+/// An empty queue answers the SYN at once, but the full queue keeps data waiting.
 #[test]
 fn timeouts_shorter_than_the_round_trip_are_corrected() {
     let wide = Config { cwnd_max: 12, ..Config::net() };

@@ -16,7 +16,7 @@ pub(super) type TpaPair = Pair<Watched, Segment>;
 /// An endpoint that must not send while its window is full.
 pub(super) struct Watched {
     tpa: TpaEnd,
-    /// How likely a data segment is to be reported as lost at once, whether it is or not.
+    /// Probability that a data segment is reported as lost at once, whether it is lost or not.
     alarm: f64,
     rng: Rng,
 }
@@ -82,7 +82,7 @@ pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> Tpa
     connect_alarmed(configs, link, seed, 0.0)
 }
 
-/// The same with senders that get notices of link failures, true or false.
+/// Two ends as in `connect`, whose senders get notices of link failures, true or false.
 fn connect_alarmed(configs: [&Config; 2], link: LinkConfig, seed: u64, alarm: f64) -> TpaPair {
     // Close to where block numbers wrap.
     let ends = [(1, 2, 0xfffd), (2, 1, 5)];
@@ -96,7 +96,7 @@ fn connect_alarmed(configs: [&Config; 2], link: LinkConfig, seed: u64, alarm: f6
     pair.call(1, |tpa| tpa.listen());
     pair.call(0, |tpa| tpa.connect());
     for side in 0..2 {
-        // For those that pace.
+        // This call is for senders that pace.
         pair.call(side, |tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 3 })));
     }
     pair

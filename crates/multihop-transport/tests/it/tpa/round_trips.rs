@@ -65,7 +65,8 @@ fn the_time_that_an_ack_was_held_is_in_the_samples_that_hold_in_names() {
     assert_eq!(after_one_held(HoldIn::Both), (Some(160), all));
 }
 
-/// Those of the timeout only if it adds the interval, those of the pacer by default.
+/// The interval is taken out of samples of the timeout only if the timeout adds it, and out of those of the
+/// pacer by default.
 #[test]
 fn the_interval_that_an_ack_was_held_is_taken_out() {
     let config = || {
@@ -109,7 +110,7 @@ fn a_retransmitted_segment_overtakes_only_by_a_transmission_that_an_ack_names() 
     s.at_ms(1000).expect([data(1, 0, 3), data(1, 1, 4), data(1, 2, 5)]);
     let lost = |tpa: &TpaEnd| tpa.counters().lost_by_txseq;
     s.at_ms(1100).gets([ack(1, &[1], 1)]).expect([]).check(lost, 0);
-    // Named later, without other new information.
+    // The transmission is named later, without other new information.
     s.at_ms(1200).gets([ack(1, &[1], 4)]).expect([data(1, 0, 6)]).check(lost, 1);
     s.at_ms(1300).gets([ack(1, &[1, 2], 5)]).expect([]).check(lost, 1);
     s.gets([ack(1, &[0, 1, 2], 6)]);
@@ -138,7 +139,7 @@ fn once_there_is_a_sample_every_data_segment_is_spaced() {
     s.app(|tpa| tpa.send(Data::Virtual(12_000)));
     s.expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
     s.at_ms(100).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([data(2, 0, 0)]);
-    // FHD = 2 (100 / 4 + 1000 * 8 / 2000) ms; the SYN is no sample of it.
+    // FHD is 2 (100 / 4 + 1000 * 8 / 2000) ms; the SYN is no sample of it.
     s.check(gap, Some(Duration::from_millis(58)));
     s.at_ms(158).expect([data(2, 1, 1)]);
     s.at_ms(216).expect([data(2, 2, 2)]);

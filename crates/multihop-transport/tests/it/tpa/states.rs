@@ -20,7 +20,7 @@ fn lost(seen: &Segment) -> LostSegment {
     LostSegment { source: seen.source, destination: seen.destination, segment: seen.id() }
 }
 
-/// The data segment of the endpoint under test at this place.
+/// The data segment of the endpoint under test with this block and position.
 fn sent(block: u16, position: u8) -> Segment {
     let Seen::Other(segment) = own(block, |s| s.body = full(position)) else { unreachable!("own makes it") };
     *segment
@@ -39,7 +39,7 @@ fn with_notices_a_timeout_means_congestion_until_the_next_ack() {
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(500).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]);
     s.at_ms(1000).expect([]).check(|tpa| (tpa.phase(), tpa.cwnd()), (Phase::Congested, 1));
-    // A late ACK ends it as well, because ACKs arrive again.
+    // A late ACK also ends the freeze, because it shows that ACKs arrive again.
     s.at_ms(1100).gets([ack(1, &[0, 1, 2], 2)]).expect([]).check(TpaEnd::phase, Phase::Normal);
     s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3], 3)]);
     s.expect([data(2, 0, 0), data(2, 1, 1), data(2, 2, 2)]);
@@ -61,7 +61,7 @@ fn thresholds_count_in_a_row() {
     s.check(TpaEnd::phase, Phase::Normal);
     s.at_ms(3000).expect([slow(1, 3, 6)]).check(TpaEnd::phase, Phase::Congested);
     s.gets([ack(1, &[0, 1, 2, 3], 6)]).expect([slow(2, 0, 0)]).check(TpaEnd::phase, Phase::Congested);
-    // One ACK, an expiry, one ACK: not two in a row.
+    // There are one ACK, an expiry, and one ACK: not two ACKs in a row.
     s.at_ms(4000).expect([slow(2, 1, 1)]);
     s.gets([ack(2, &[0], 0)]).expect([]).check(TpaEnd::phase, Phase::Congested);
     s.gets([ack(2, &[0, 1], 1)]).expect([data(2, 2, 2), data(2, 3, 3)]).check(TpaEnd::phase, Phase::Normal);
@@ -154,7 +154,7 @@ fn a_notice_freezes_and_the_quoted_segment_times_out_at_once() {
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     notify(&mut s, 300, link_failed(&sent(1, 1))).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.flight()), (Phase::Freeze, 2));
-    // The timers of the others continue; with nothing in flight, the next data is the probe.
+    // The timers of the other segments continue; with nothing in flight, the next data is the probe.
     s.at_ms(1000).expect([slow(1, 3, 3)]);
     s.at_ms(1200).gets([ack(1, &[0, 2], 2)]).expect([]).check(TpaEnd::phase, Phase::Freeze);
     s.at_ms(2000).expect([slow(1, 1, 4)]).check(|tpa| tpa.counters().congested, 0);
@@ -204,7 +204,7 @@ fn a_notice_freezes_whether_or_not_timeouts_alone_mean_congestion() {
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     notify(&mut s, 300, link_failed(&sent(1, 1))).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.flight()), (Phase::Freeze, 1, 2));
-    // The route was lost after these had left.
+    // The route was lost after these segments had left.
     s.at_ms(400).gets([ack(1, &[0], 0)]).expect([]).check(TpaEnd::phase, Phase::Freeze);
     s.at_ms(1000).expect([slow(1, 3, 3)]);
     s.at_ms(1100).gets([ack(1, &[0, 2], 2)]).expect([]).check(TpaEnd::phase, Phase::Freeze);

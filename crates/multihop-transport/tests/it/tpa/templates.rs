@@ -7,7 +7,7 @@ use multihop_transport::tpa::{Config, Event, Fill, Input, Output, Ports, TpaEnd}
 use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment};
 
 pub(super) const MSS: u32 = 1000;
-/// Segments in a block, at both ends.
+/// Number of segments in a block, at both ends.
 pub(super) const K: u8 = 4;
 pub(super) const LOCAL: u16 = 40_000;
 pub(super) const REMOTE: u16 = 80;
@@ -28,9 +28,9 @@ pub(super) enum Seen {
     Slow(u16, u8, u8),
     /// A bare ACK: block, positions, TxSeq named.
     Ack(u16, Vec<u8>, u8),
-    /// The same, made by the interval timer.
+    /// An ACK like [`Ack`](Self::Ack), sent by the interval timer.
     Held(u16, Vec<u8>, u8),
-    /// Anything else, in full.
+    /// Any other segment, in full.
     Other(Box<Segment>),
     Event(Event),
 }
@@ -51,14 +51,14 @@ pub(super) fn held(block: u16, positions: &[u8], tx_seq: u8) -> Seen {
     Seen::Held(block, positions.to_vec(), tx_seq)
 }
 
-/// From the script, changed in some way.
+/// A segment of the script, changed in some way.
 pub(super) fn segment(change: impl FnOnce(&mut Segment)) -> Seen {
     let mut segment = from_peer();
     change(&mut segment);
     Seen::Other(Box::new(segment))
 }
 
-/// From the endpoint under test, changed in some way.
+/// A segment of the endpoint under test, changed in some way.
 pub(super) fn own(block: u16, change: impl FnOnce(&mut Segment)) -> Seen {
     segment(|s| {
         (s.source, s.destination) = (LOCAL, REMOTE);
@@ -121,7 +121,7 @@ pub(super) fn config() -> Config {
     config
 }
 
-/// What the script announces.
+/// Options that the script announces as the peer.
 pub(super) fn peer_options() -> Options {
     Options { mss: 1000, block_size: K, rto_min: 1_000_000, ..Options::default() }
 }
@@ -146,7 +146,7 @@ pub(super) fn established(config: Config) -> Tpa {
     established_with(config, peer_options())
 }
 
-/// The same with a peer that acknowledges, and wants ACKs, for every window of this many segments.
+/// Options of a peer that acknowledges, and requests ACKs, for every window of this many segments.
 pub(super) fn peer_every(cwnd_max: u8) -> Options {
     Options { cwnd_max, ack_policy: AckPolicy::EveryWindow, ..peer_options() }
 }
