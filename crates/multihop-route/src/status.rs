@@ -132,7 +132,7 @@ pub struct NeighbourStatus {
 pub struct DelayStatus {
     /// Half of the round trip of HELLOs, averaged.
     pub hellos: Option<f64>,
-    /// Waiting time in queues of this host in which HELLOs do not wait.
+    /// Waiting time of data packets in those queues of this host that HELLOs pass without waiting.
     pub queue: Option<f64>,
     /// Time that a Wi-Fi card needs for all transmissions of a packet.
     pub transmission: Option<f64>,

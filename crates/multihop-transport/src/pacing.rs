@@ -27,7 +27,7 @@ pub struct PacingConfig {
     /// Variation of round-trip times: their standard deviation (std), or their mean absolute deviation (mad).
     #[key]
     pub cov: Cov,
-    /// Source of the delay of n hops. Only TCP has a key for it.
+    /// Measurement from which the delay over `reuse_hops` hops is computed. Only TCP has a key for it.
     pub clock: Clock,
     /// Factor on each round-trip time in the deviation (K in Equation 3 of the TPA paper).
     #[key(1..=100, name = "pacing_k")]

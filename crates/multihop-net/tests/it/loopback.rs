@@ -245,7 +245,7 @@ fn garbage_neither_refuses_nor_connects() {
     });
 }
 
-/// As after its process was killed: its host reports a closed port. The kernel's reports must be read
+/// The host of a peer whose process was killed reports a closed port. The kernel's reports must be read
 /// from the error queue, otherwise the socket would never be idle again.
 #[test]
 #[cfg(target_os = "linux")]

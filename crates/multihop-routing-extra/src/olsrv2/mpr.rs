@@ -12,9 +12,9 @@ use super::wire::{Metric, Metrics, Willingness};
 /// Purpose of a relay: flooding TCs, or routes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Purpose {
-    /// Relays forward this node's messages, so that costs count away from this node.
+    /// Relays forward messages of this node, so that the costs of links from this node count.
     Flooding,
-    /// Relays announce this node, so that costs count towards this node.
+    /// Relays announce routes to this node, so that the costs of links to this node count.
     Routing,
 }
 

@@ -164,7 +164,7 @@ impl Agenda {
         self.update();
     }
 
-    /// Slot of the MAC of node 0's station. The slots of the other nodes follow in order.
+    /// Position of node 0's MAC for this interface among the deadlines. Those of the other nodes follow in order.
     pub(super) fn mac_slots(&self, interface: Interface) -> u32 {
         if interface.0 == 0 { 0 } else { self.first_macs + self.nodes * u32::from(interface.0) }
     }

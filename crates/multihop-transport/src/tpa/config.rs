@@ -106,11 +106,11 @@ pub struct Config {
 /// one sample serves both.
 #[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum HoldIn {
-    /// Samples of neither the timeout nor the pacer include the time.
+    /// The time is included neither in the samples of the retransmission timeout nor in those of the pacer.
     Neither,
-    /// Samples of the retransmission timeout include the time.
+    /// The time for which the peer held the ACK is included in samples of the retransmission timeout only.
     Timeout,
-    /// Samples of the retransmission timeout and of the pacer include the time.
+    /// The time is included in samples of the retransmission timeout and in those of the pacer.
     Both,
 }
 

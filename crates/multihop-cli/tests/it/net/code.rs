@@ -8,7 +8,7 @@ use multihop_testkit::impaired::Chain;
 use super::*;
 use crate::{code, multihop, stderr};
 
-/// A sender that waits for its code to be used: the code and the address.
+/// Starts a sender, which waits until its code is used; returns it, the code and its address.
 fn send(folder: &Folder, args: &[&str]) -> (Running, String, String) {
     let mut sender = Running::new(folder, &[&["send", "--listen", "127.0.0.1:0"], args].concat());
     let code = sender.line().strip_prefix("code: ").unwrap().to_owned();

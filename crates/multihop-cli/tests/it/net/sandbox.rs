@@ -132,7 +132,7 @@ fn an_option_keeps_everything() {
     let folder = Folder::new("sandbox-off");
     let mut command = Running::new(&folder, &["perf", "--plain", "--listen", "127.0.0.1:0", "--no-sandbox"]);
     command.address();
-    // Printed after the command would have been confined.
+    // The command prints this after the point at which it would enter the sandbox.
     command.advice();
     let own = Thread::of(&fs::read_to_string("/proc/self/status").unwrap());
     for thread in threads(command.child.id()) {

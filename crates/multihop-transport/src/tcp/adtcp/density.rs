@@ -164,7 +164,7 @@ impl Density {
         }
     }
 
-    /// Weight outside of that half of the bins which is nearest to the origin.
+    /// Weight of the bins in the outer half, which would not be kept if the range were halved.
     fn outer(&self) -> f64 {
         let kept = self.zero() / 2;
         self.weights[..kept].iter().chain(&self.weights[kept + self.bins / 2..self.bins]).sum()

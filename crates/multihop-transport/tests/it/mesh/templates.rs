@@ -43,7 +43,7 @@ fn view(output: Output) -> Option<Seen> {
     })
 }
 
-/// A segment of the script. Each ACK names the newest transmission that was needed for it, as long as none is
+/// A segment of the script. Each ACK names the newest transmission that it acknowledges, if no segment has been
 /// retransmitted.
 fn give(seen: Seen) -> Segment {
     let data = |number: u32| Data {

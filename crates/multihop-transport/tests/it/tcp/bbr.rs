@@ -22,7 +22,7 @@ fn path_by(variant: Variant, rack: bool) -> Path {
     Path::of(&config, [10, 90])
 }
 
-/// Twice what fills the path, and three segments of headroom, in flight at most; the queue stays short.
+/// At most twice the segments that fill the path and three more are in flight; the queue stays short.
 #[test]
 fn version_1_fills_the_path_and_not_the_queue() {
     let mut path = path(Variant::Bbr);

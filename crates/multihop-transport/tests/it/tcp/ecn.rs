@@ -29,7 +29,7 @@ fn sends(n: u32, ecn: Ecn, cwr: bool) -> Seen {
     own(|s| (s.seq, s.payload, s.ecn, s.cwr) = (number(n), Payload::Virtual(MSS), ecn, cwr))
 }
 
-/// Its ACK of everything before `n`.
+/// The ACK by the end under test of everything before `n`.
 fn reports(n: u32, ece: bool) -> Seen {
     if ece { own(|s| (s.ack, s.ece) = (Some(number(n)), true)) } else { ack(n) }
 }

@@ -102,7 +102,7 @@ fn a_probe_that_was_not_necessary_costs_nothing() {
     s.check(|tcp| tcp.ssthresh(), 64 * MSS);
 }
 
-/// §7.3: with data that has not been sent, that is the probe.
+/// §7.3: if there is data that has not been sent yet, the probe consists of this data.
 #[test]
 fn the_probe_carries_new_data_if_there_is_any() {
     let mut s = established(Config { initial_window: 2, ..by_time() });
