@@ -778,6 +778,36 @@ class MacRateControl(TypedDict, total=False):
     weight: float
     """Weight of the earlier estimate of a probability against the last interval. Default: 0.75."""
 
+class MacTurns(TypedDict, total=False):
+    """Whether a station pauses for a starving station near it; a table sets the parameters. No part of
+    IEEE 802.11. Default: False.
+    """
+
+    failures: int
+    """Failed transmissions of a packet from which on its station starves. Default: 5."""
+
+    hold: float
+    """Time for which a station starves after the latest sign of it, s. Default: 0.1."""
+
+    longest: float
+    """Longest pause of a station after one request, s. A pause is as long as the data that the station
+    transmitted since its latest pause. Default: 0.02.
+    """
+
+    memory: float
+    """Time constant with which the airtime of acknowledged data decays, s. Default: 0.5."""
+
+    pass_on: float
+    """Time for which responses pass a decoded request on, s. Default: 0.02."""
+
+    patience: float
+    """Time that a packet is in service from which on its station starves, s. Default: 0.05."""
+
+    ratio: float
+    """A station pauses if its data had at least this many times the airtime of the starving station's
+    data. Default: 2.0.
+    """
+
 class Mac(TypedDict, total=False):
     """Medium access and the interface queue."""
 
@@ -872,6 +902,11 @@ class Mac(TypedDict, total=False):
     timing: Literal["dsss", "ns2-1999"]
     """Frame sizes that count: those of the standard (dsss), or the accounting of the papers of 1999 to
     2001 (ns2-1999). Default: dsss.
+    """
+
+    turns: bool | MacTurns
+    """Whether a station pauses for a starving station near it; a table sets the parameters. No part of
+    IEEE 802.11. Default: False.
     """
 
     window_reset: Literal["cts", "ack"]

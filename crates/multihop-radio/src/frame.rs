@@ -29,8 +29,19 @@ pub struct Frame {
     pub retry: bool,
     /// Bytes of the MAC frame, checksum included.
     pub bytes: u32,
+    /// Request of a starving station that others pause; `None` unless stations take turns.
+    pub turn: Option<TurnRequest>,
     /// Packet in a data frame; [`PacketHandle::NONE`] in other frames.
     pub body: PacketHandle,
+}
+
+/// A request that other stations pause for a station that starves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TurnRequest {
+    /// Whether the transmitter passes on the request of a station that it has heard.
+    pub is_passed: bool,
+    /// Airtime that the acknowledged data of the starving station had lately, us.
+    pub airtime: u32,
 }
 
 impl Frame {

@@ -168,6 +168,10 @@ impl MacParams {
         self.rate_control.key(name, help, keys);
     }
 
+    pub(crate) fn turns_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
+        keys.about(help).switch_or_table(name, &mut self.turns);
+    }
+
     /// Visits the keys of EDCA. By default, stations have EDCA and A-MPDU only where the other keys allow them.
     pub(crate) fn edca_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
         let is_standard = self.flavour == Flavour::Standard && self.timing == Timing::Standard;

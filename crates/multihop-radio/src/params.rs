@@ -270,6 +270,49 @@ pub struct MacParams {
     /// 802.11ax and flavour standard.
     #[key(256..=7935, off)]
     pub amsdu: Option<u32>,
+    /// Whether a station pauses for a starving station near it; a table sets the parameters. No part of IEEE 802.11.
+    #[key(with = Self::turns_key)]
+    pub turns: Option<TurnParams>,
+}
+
+/// When a station requests a turn, and which stations pause for it.
+#[derive(Clone, Copy, Debug, PartialEq, Settings)]
+pub struct TurnParams {
+    /// Failed transmissions of a packet from which on its station starves.
+    #[key(1..=1_000_000)]
+    pub failures: u32,
+    /// Time that a packet is in service from which on its station starves, s.
+    #[key(0.0..=1000.0)]
+    pub patience: Duration,
+    /// Time for which a station starves after the latest sign of it, s.
+    #[key(0.0..=1000.0)]
+    pub hold: Duration,
+    /// Time for which responses pass a decoded request on, s.
+    #[key(0.0..=1000.0)]
+    pub pass_on: Duration,
+    /// Longest pause of a station after one request, s. A pause is as long as the data that the station transmitted since its latest pause.
+    #[key(0.0..=10.0)]
+    pub longest: Duration,
+    /// Time constant with which the airtime of acknowledged data decays, s.
+    #[key(0.001..=1000.0)]
+    pub memory: Duration,
+    /// A station pauses if its data had at least this many times the airtime of the starving station's data.
+    #[key(0.0..=1000.0)]
+    pub ratio: f64,
+}
+
+impl Default for TurnParams {
+    fn default() -> Self {
+        Self {
+            failures: 5,
+            patience: Duration::from_millis(50),
+            hold: Duration::from_millis(100),
+            pass_on: Duration::from_millis(20),
+            longest: Duration::from_millis(20),
+            memory: Duration::from_millis(500),
+            ratio: 2.0,
+        }
+    }
 }
 
 /// How stations of 802.11b, which do not hear OFDM, learn of data at a rate of it.
@@ -550,6 +593,7 @@ impl Default for MacParams {
             rate_control: RateControlParams::Fixed,
             ampdu: None,
             amsdu: None,
+            turns: None,
             cw_min: None,
             cw_max: None,
             window_reset: None,

@@ -209,6 +209,7 @@ mod tests {
             rate: RateIndex(0),
             retry: false,
             bytes: 125,
+            turn: None,
             body: PacketHandle::NONE,
         };
         Transmission { frame, airtime: Duration::from_millis(1) }

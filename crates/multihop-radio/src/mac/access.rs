@@ -97,7 +97,7 @@ impl Mac {
         // If a CTS or ACK is due first, the end of that frame starts the backoff.
         let behind_reply = self.sifs_ends != Instant::FAR_FUTURE && self.is_idle(now);
         if self.backoff.is_idle() && !behind_reply {
-            if by_rules!(config.rules, begins_at_once(self, now)) {
+            if by_rules!(config.rules, begins_at_once(self, now)) && self.pause_ends(config) <= now {
                 self.backoff = Backoff::Paused { slots: 0 };
             } else {
                 self.draw_backoff(config);
@@ -157,7 +157,7 @@ impl Mac {
         if self.carrier_busy || self.phase != Phase::Idle || !self.backoff.is_paused() {
             return;
         }
-        let idle = self.nav.max(self.idle_since);
+        let idle = self.nav.max(self.idle_since).max(self.pause_ends(config));
         let from = by_rules!(config.rules, backoff_begins(self, idle, now, self.rules(config)));
         self.backoff.resume(from);
     }

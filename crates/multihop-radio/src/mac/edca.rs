@@ -180,7 +180,8 @@ impl Mac {
     /// another category may be in an exchange.
     pub(super) fn begin_category(&mut self, now: Instant, config: &MacConfig) {
         if self.backoff.is_idle() {
-            let at_once = self.is_idle(now) && self.sifs_ends == Instant::FAR_FUTURE;
+            let at_once =
+                self.is_idle(now) && self.sifs_ends == Instant::FAR_FUTURE && self.pause_ends(config) <= now;
             if at_once {
                 self.backoff = Backoff::Paused { slots: 0 };
             } else {

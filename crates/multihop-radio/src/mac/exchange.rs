@@ -13,6 +13,9 @@ impl Mac {
     #[inline]
     pub fn receive(&mut self, now: Instant, frame: &Frame, config: &MacConfig) -> bool {
         self.heard_error = false;
+        if let Some(request) = frame.turn {
+            self.grant_turn(now, frame.nav, request, config);
+        }
         if frame.to == BROADCAST {
             return true;
         }
@@ -72,6 +75,7 @@ impl Mac {
         } else {
             self.own.front.long_count = 0;
         }
+        self.count_delivered(now, config);
         if self.batch().is_some() {
             self.receive_single_ack(now, config);
             return;
@@ -226,6 +230,7 @@ impl Mac {
             rate,
             retry: service.data_retry,
             bytes: airtime.data_bytes(&service.out),
+            turn: None,
             body: service.out.packet,
         };
         if broadcast {
@@ -294,12 +299,13 @@ impl Mac {
     pub(super) fn transmit(
         &mut self,
         now: Instant,
-        frame: Frame,
+        mut frame: Frame,
         phase: Phase,
         airtime: Duration,
         wait: Duration,
         config: &MacConfig,
     ) -> Transmission {
+        self.request_turn(now, &mut frame, (phase, airtime), config);
         self.phase = phase;
         self.response_due = now + wait;
         self.idle_since = now + airtime;

@@ -25,6 +25,7 @@ mod rules;
 mod standard;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
@@ -39,6 +40,7 @@ use self::data_rates::DataRates;
 use self::duplicates::Duplicates;
 use self::edca::Edca;
 pub use self::queue::Queue;
+use self::turns::Turns;
 use crate::airtime::Airtime;
 use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing};
 use crate::params::{LinkRates, MacParams, Protection, RadioParams};
@@ -132,6 +134,7 @@ struct Own {
     /// State of aggregation; `None` if the station does not aggregate.
     aggregation: Option<Box<Aggregation>>,
     duplicates: Duplicates,
+    turns: Turns,
     counters: Counters,
 }
 
@@ -288,6 +291,7 @@ impl Mac {
                     .map(|categories| Box::new(Edca::new(&config.params, categories, config.aggregates()))),
                 aggregation: config.aggregation.as_ref().map(|sizes| Box::new(Aggregation::new(sizes))),
                 duplicates: Duplicates::default(),
+                turns: Turns::default(),
                 counters: Counters::default(),
             }),
         }
@@ -482,7 +486,7 @@ impl Frame {
         rate: RateIndex,
     ) -> Self {
         let body = crate::frame::PacketHandle::NONE;
-        let category = Category::BestEffort;
-        Self { kind, from, to, nav, sequence: 0, category, rate, retry: false, bytes, body }
+        let (category, turn) = (Category::BestEffort, None);
+        Self { kind, from, to, nav, sequence: 0, category, rate, retry: false, bytes, turn, body }
     }
 }

@@ -44,4 +44,5 @@ mod sweep;
 mod timelines;
 mod tpa;
 mod transfers;
+mod turns;
 mod wires;

@@ -42,6 +42,9 @@ impl Mac {
         config: &MacConfig,
     ) -> Bitmap {
         self.heard_error = false;
+        if let Some(request) = frame.turn {
+            self.grant_turn(now, frame.nav, request, config);
+        }
         if frame.to != self.id {
             self.extend_nav(now + frame.nav);
             return Bitmap::NONE;
@@ -163,6 +166,7 @@ impl Mac {
             rate,
             retry: first.transmissions > 0,
             bytes: composed.bytes,
+            turn: None,
             body: PacketHandle::NONE,
         };
         self.own.counters.data += composed.mpdus as u64;
@@ -224,6 +228,7 @@ impl Mac {
     fn receive_block_ack(&mut self, now: Instant, answer: BlockAck, config: &MacConfig) {
         let awaited = |batch: &Batch| batch.frame().is_request || batch.frame().mpdus > 1;
         if self.phase == Phase::Data && self.batch().is_some_and(awaited) {
+            self.count_delivered(now, config);
             self.answered(now, Some(answer), config);
         }
     }
