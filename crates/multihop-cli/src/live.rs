@@ -174,7 +174,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left there is deleted with the other temporary files.
+        // Files that are left there are deleted with the other temporary files.
         let _ = std::fs::remove_file(&self.0);
     }
 }

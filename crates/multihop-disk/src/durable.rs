@@ -108,7 +108,7 @@ pub fn create_folders(path: &Path) -> io::Result<()> {
         folder = folder.parent().unwrap_or(Path::new(""));
     }
     fs::create_dir_all(path)?;
-    // Another program may have created the last one without a sync.
+    // Another program may have created the last folder without a sync.
     if missing.is_empty() {
         missing.push(path);
     }

@@ -243,7 +243,7 @@ impl Driver {
         }
         let mut state = self.shared.lock();
         for _ in 0..BATCH {
-            // What arrives meanwhile must not count as having arrived before.
+            // Datagrams that arrive meanwhile must not count as having arrived before.
             if !self.socket.receive(inbox, |datagram| state.hub.receive(self.shared.now(), datagram)) {
                 return;
             }

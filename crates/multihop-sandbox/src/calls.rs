@@ -80,7 +80,7 @@ fn in_part(needs: &Needs) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
         (libc::SYS_clone, any(NAMESPACES.iter().map(masked).collect())?),
         // A thread may signal its own process only.
         (libc::SYS_tgkill, any(vec![argument(0, Ne, std::process::id().cast_signed())])?),
-        // Both put input into the terminal, which the shell then executes.
+        // Both requests put input into the terminal, which the shell then executes.
         (libc::SYS_ioctl, any([TIOCSTI, TIOCLINUX].map(|request| argument(1, Eq, request)).into())?),
     ]))
 }

@@ -116,7 +116,7 @@ impl Echo {
 }
 
 impl Quote {
-    /// Most bytes of payload in a quote.
+    /// Maximum number of bytes of payload in a quote.
     pub const TRANSPORT: usize = 20;
 
     /// The quote of a datagram with this header and payload.

@@ -658,7 +658,7 @@ mod tests {
             0, 6, 0, 0x3d, 0, 0x21, 0x81, 0, 0, 0, 0,
         ];
         assert_eq!(packet, expected);
-        // Another field before it, with padding.
+        // The header has another field before the searched one, with padding.
         packet[2] += 8;
         packet.splice(24..24, [33, 0, 1, 0, 9, 0, 0, 0]);
         assert_eq!(Header::parse(&packet), Ok((header, &b""[..])));

@@ -106,7 +106,7 @@ fn child_adds_long_runs() {
         journal.append(&entry).unwrap();
         println!("finished {}", entry.key);
     }
-    // As after the loss of power, nothing more is written.
+    // Nothing more is written, as after a loss of power.
     std::mem::forget(journal);
 }
 

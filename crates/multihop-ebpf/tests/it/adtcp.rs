@@ -44,7 +44,7 @@ fn ms(us: u64) -> u32 {
     u32::try_from(us / 1000).unwrap()
 }
 
-/// What a receiver makes of a packet.
+/// Results of a receiver after a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Found {
     levels: [Level; 4],

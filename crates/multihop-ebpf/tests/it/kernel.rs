@@ -37,7 +37,7 @@ fn two() -> Option<(Namespace, Namespace)> {
     let (sender, receiver) = made.map_err(|error| skip(format!("there are no namespaces: {error}"))).ok()?;
     let [mine, theirs] = [SENDER, RECEIVER].map(|address| format!("{address}/24"));
     sender.join(("sender", &mine), &receiver, ("receiver", &theirs)).unwrap();
-    // As over three routers.
+    // An initial TTL of 61 makes the path look like one over three routers.
     receiver.set("net/ipv4/ip_default_ttl", "61").unwrap();
     // The link is ready a moment after it is set up.
     let listener = receiver.run(|| TcpListener::bind((RECEIVER, 0)).unwrap()).unwrap();

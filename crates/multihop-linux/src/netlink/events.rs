@@ -27,7 +27,7 @@ impl Events {
     pub fn take(&self) -> io::Result<bool> {
         let mut any = false;
         loop {
-            // What has changed is asked for afterwards, so the content does not matter.
+            // The changes are requested from the kernel afterwards, so the content of the event does not matter.
             match recv(self.0.as_raw_fd(), &mut [0; 16], MsgFlags::empty()) {
                 Ok(_) | Err(Errno::ENOBUFS) => any = true,
                 Err(Errno::EAGAIN) => return Ok(any),

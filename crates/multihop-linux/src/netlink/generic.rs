@@ -46,7 +46,7 @@ fn number_of(answer: &Message) -> Option<u16> {
 
 const HEADER: usize = 4;
 
-// Of linux/genetlink.h.
+// Constants of linux/genetlink.h.
 const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;

@@ -50,7 +50,7 @@ fn queue(message: &Message) -> Option<Queue> {
 /// Length of `struct tcmsg`, bytes.
 const HEADER: usize = 20;
 
-// Of linux/rtnetlink.h, linux/pkt_sched.h and linux/gen_stats.h.
+// Constants of linux/rtnetlink.h, linux/pkt_sched.h and linux/gen_stats.h.
 const TCA_KIND: u16 = 1;
 const TCA_STATS2: u16 = 7;
 const TC_H_ROOT: u32 = u32::MAX;

@@ -122,7 +122,7 @@ fn long(bytes: &[u8]) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_ne_bytes)
 }
 
-// Of linux/nl80211.h.
+// Constants of linux/nl80211.h.
 const NL80211_CMD_GET_STATION: u8 = 17;
 const NL80211_CMD_GET_SURVEY: u8 = 50;
 const NL80211_ATTR_IFINDEX: u16 = 3;

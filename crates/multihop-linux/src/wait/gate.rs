@@ -22,7 +22,7 @@ impl Gate {
 
     /// Wakes all threads that wait at the gate, now or later.
     pub fn open(&self) {
-        // It fails only if the other end is closed, and both are ours.
+        // The call fails only if the other end is closed, and this process has both ends.
         let _ = self.opened.shutdown(Shutdown::Both);
     }
 

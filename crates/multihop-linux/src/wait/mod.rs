@@ -57,7 +57,7 @@ mod tests {
         let [silent, rung] = [(); 2].map(|()| Doorbell::new().unwrap());
         let both = [silent.as_fd(), rung.as_fd()];
         assert_eq!(readable(&both, Some(Duration::ZERO)).unwrap(), [false, false]);
-        // More rings than the socket has room for.
+        // There are more rings than the socket has room for.
         (0..100_000).for_each(|_| rung.ring());
         assert_eq!(readable(&both, None).unwrap(), [false, true]);
         rung.clear();

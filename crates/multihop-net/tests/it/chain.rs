@@ -69,7 +69,7 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_soon() {
             chain.lose_route(1).unwrap();
             send_while(&mut stream, |now| now.phase != "freeze").await;
             assert!(stream.stats().counters.notices > 0, "no router reported anything");
-            // What had passed the router is acknowledged first.
+            // Data that had passed the router is acknowledged first.
             let begun = Instant::now();
             send_while(&mut stream, |_| begun.elapsed() < Duration::from_secs(1)).await;
             let acked = stream.stats().counters.bytes_acked;
@@ -140,7 +140,7 @@ fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
     assert_eq!((cut(0) <= 12, cut(1)), (true, 0), "{} at the sender", cut(0));
 }
 
-/// What the kernel counts of the namespace that the thread is in.
+/// The kernel's counters of the namespace that the thread is in.
 fn ip_counter(name: &str) -> u64 {
     let all = std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap();
     let mut lines = all.lines().filter_map(|line| line.strip_prefix("Ip: "));

@@ -128,7 +128,7 @@ fn the_key_of_a_first_contact_is_stored_and_a_changed_one_is_an_error() {
             assert_eq!(stream.peer_key(), Some(key(1)));
         }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{addr} {}\n", key(1)));
-        // The same address with another key, as in a man-in-the-middle attack.
+        // The file has another key for this address, so that the listener looks like a man in the middle.
         std::fs::write(&file, format!("# known\n{addr} {}\n", key(2))).unwrap();
         let error = Stream::connect(addr, &calls()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);

@@ -57,7 +57,7 @@ struct Streams {
     step: f64,
     /// Data bits of a symbol for each encoder with a tail of 6 bits.
     encoder: Option<u64>,
-    /// Most MPDUs and bytes of a frame.
+    /// Maximum number of MPDUs in a frame, and maximum number of bytes.
     limits: (u64, u64),
     /// Schemes of so many streams that do not exist.
     missing: &'static [(usize, usize)],

@@ -502,7 +502,7 @@ fn tshark_reads_the_quotes_in_unreachable_messages() {
     let capture = Capture::of(ran, "icmp");
     assert_no_fault(&capture, "icmp");
     let rows = capture.read("icmp", &[], &["icmp.type", "icmp.code", "ip.src", "ip.dst", "ip.proto"]);
-    // Once sent, once received: the node at the link failure notifies the source of a packet for node 3.
+    // The message is sent once and received once: the node at the link failure notifies the source of a packet for node 3.
     let row = ["3", "1", "10.0.0.2,10.0.0.1", "10.0.0.1,10.0.0.4", "1,253"].map(String::from);
     assert_eq!(rows, [row.clone(), row]);
 }

@@ -9,7 +9,7 @@ use crate::support::{ran, result, scenario};
 /// 1460 + 28 + 28 or 14 bytes.
 const DATA: f64 = 6256e-6;
 const ACK: f64 = 304e-6;
-/// Most of the time between the start of a signal and its arrival, s.
+/// Upper bound of the time between the start of a signal and its arrival, s.
 const PROPAGATION: f64 = 1e-6;
 
 /// A chain with constant traffic from end to end: datagrams of 1460 bytes, without RTS.

@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_function_by_hand() {
-        // Of 40 segments 28 are left, and K^3 = 12 / 0.4 = 30.
+        // The window shrinks from 40 to 28 segments, and K^3 = 12 / 0.4 = 30.
         let epoch = Epoch::new(ms(0), 28.0, 40.0);
         assert!(near(epoch.k * epoch.k * epoch.k, 30.0), "{}", epoch.k);
         assert!(near(epoch.at(0.0), 28.0) && near(epoch.at(epoch.k), 40.0));

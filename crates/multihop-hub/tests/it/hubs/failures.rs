@@ -74,7 +74,7 @@ fn an_initiator_without_a_route_retries_and_reports_it_in_the_end() {
     }
 }
 
-/// Its host reports a closed port for every datagram.
+/// The host of the peer reports a closed port for every datagram.
 #[test]
 fn a_connection_to_a_killed_peer_fails_in_seconds() {
     for (name, config) in all() {
@@ -161,7 +161,7 @@ fn the_ttl_gives_the_number_of_hops() {
         all[0].len += 5000;
         net.finish(seconds(10), &mut all);
         assert_eq!(stats(&mut net, &all[0]).hops, Some(1), "{name}");
-        // More than the initial TTL: forged.
+        // A TTL above the initial one is forged.
         net.ttl = Some(65);
         all[0].len += 5000;
         net.finish(seconds(10), &mut all);

@@ -1,4 +1,4 @@
-//! As many connections as a busy gateway has.
+//! A hub with as many connections as a busy gateway has.
 
 use super::*;
 

@@ -15,7 +15,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// What a listener answers to a datagram.
+/// The answer of a listener to a datagram.
 fn answers(config: &Config, datagram: &[u8]) -> Vec<Vec<u8>> {
     let mut net = Net::quiet(1);
     net.heard = Some(Vec::new());

@@ -381,7 +381,7 @@ fn frames_of_802_11ax_have_up_to_256_mpdus_and_a_block_ack_with_a_bit_for_each()
         );
         assert_eq!(p.passed, (0..600).collect::<Vec<_>>());
     }
-    // Of the first frame only 64 MPDUs arrive; 192 are retransmitted, and the window ends with sequence
+    // Only 64 MPDUs of the first frame arrive; 192 are retransmitted, and the window ends with sequence
     // number 319.
     let mut p = pair_of(&DOT11AX_80, rate, basic(Some(256), None));
     p.queue(0..600);

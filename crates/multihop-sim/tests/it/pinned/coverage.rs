@@ -146,7 +146,7 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// Of a word with suffixes, `newreno+da+elfn`, only each suffix is needed.
+    /// For words with suffixes, such as `newreno+da+elfn`, each suffix is needed, but not each combination.
     fn need(&mut self, paths: &[String], word: &Value) {
         let suffixes = suffixes(word);
         suffixes.iter().for_each(|suffix| self.need_any(paths, suffix));

@@ -77,7 +77,7 @@ fn an_echo_halves_the_window_once_in_a_round_trip() {
     s.at_ms(100).gets([echo(2)]);
     s.check(|tcp| (tcp.ssthresh(), tcp.phase()), (4 * MSS, Phase::CongestionAvoidance));
     s.expect([]);
-    // More echoes of the same window change nothing.
+    // Further echoes in the same window change nothing.
     s.gets([echo(3), echo(4), echo(5)]).expect([]);
     s.check(|tcp| tcp.ssthresh(), 4 * MSS);
     s.gets([ack(6)]).expect([sends(9, Ecn::Ect0, true), sends(10, Ecn::Ect0, false)]);

@@ -104,7 +104,7 @@ fn the_window_counts_down_as_data_waits() {
     s.expect([event(multihop_transport::tcp::Event::Delivered(700)), own_ack(701, 2300)]);
     s.gets([odd(701, 2299)]);
     s.expect([event(multihop_transport::tcp::Event::Delivered(2299)), own_ack(3000, 1)]);
-    // Of what crosses the edge, the part inside is taken.
+    // This segment crosses the end of the window: the part inside is taken.
     s.gets([odd(3000, 700)]);
     s.expect([event(multihop_transport::tcp::Event::Delivered(1)), ack(4)]);
 }

@@ -83,7 +83,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the test remembers between operations.
+/// State of the test between operations.
 struct Bench {
     tcp: TcpEnd,
     now: Instant,

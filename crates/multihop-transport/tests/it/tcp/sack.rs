@@ -9,7 +9,7 @@ fn with_sack() -> Config {
     Config { sack: true, ..config() }
 }
 
-/// What the endpoint under test reports.
+/// An ACK with SACK blocks of the endpoint under test.
 fn report(n: u32, blocks: &[(u32, u32)]) -> Seen {
     let Seen::Other(mut segment) = sack(n, blocks) else { unreachable!() };
     (segment.source, segment.destination) = (LOCAL, REMOTE);
@@ -36,7 +36,7 @@ fn two_losses_are_repaired_in_one_round_trip() {
     // Pipe is 5: 1 retransmitted, 3 not known to be lost, 6 to 8 in flight. The window is 4.
     s.gets([sack(1, &[(4, 6), (2, 3)])]).expect([data(1)]);
     s.check(|tcp| (tcp.phase(), tcp.cwnd()), (Phase::FastRecovery, 4 * MSS));
-    // More than two segments above 3: lost. Pipe falls to 3.
+    // Segment 3 counts as lost, because more than two segments above it have arrived. Pipe falls to 3.
     s.gets([sack(1, &[(4, 7), (2, 3)])]).expect([data(3)]);
     s.gets([sack(1, &[(4, 8), (2, 3)])]).expect([data(9)]);
     s.gets([sack(1, &[(4, 9), (2, 3)])]).expect([data(10)]);
@@ -57,7 +57,7 @@ fn a_hole_that_is_found_after_new_data_is_retransmitted_in_the_same_recovery() {
     s.gets([sack(1, &[(2, 7)])]).expect([data(9)]);
     s.gets([sack(1, &[(8, 9), (2, 7)])]).expect([data(10)]);
     s.at_ms(180).gets([sack(1, &[(8, 10), (2, 7)])]).expect([data(11)]);
-    // More than two segments above 7: lost.
+    // Segment 7 counts as lost, because more than two segments above it have arrived.
     s.gets([sack(1, &[(8, 11), (2, 7)])]).expect([data(7), data(12)]);
     s.check(|tcp| (tcp.phase(), tcp.counters().retransmitted), (Phase::FastRecovery, 2));
 }

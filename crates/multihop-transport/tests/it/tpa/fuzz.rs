@@ -79,7 +79,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the test remembers between operations.
+/// State of the test between operations.
 struct Bench {
     tpa: TpaEnd,
     now: Instant,

@@ -250,7 +250,7 @@ fn impossible_data_is_dropped_and_never_answered() {
     // has arrived.
     s.gets([piece(3, true, 1), piece(1, true, 1)]).expect([]);
     s.check(|tpa| (tpa.counters().dropped, tpa.counters().delivered), (5, 1));
-    // Of the SYN's block.
+    // A segment of the SYN's block is dropped.
     s.gets([data(0, 0, 0)]).expect([]).check(|tpa| tpa.counters().dropped, 6);
     s.at_ms(100).expect([held(1, &[2], 0)]);
 }

@@ -1,4 +1,4 @@
-//! What the profile for real networks adds: ACK delays that follow the round trip, late samples, short outages.
+//! Additions of the profile for real networks: ACK delays that follow the round trip, late samples, short outages.
 
 use std::collections::VecDeque;
 

@@ -93,10 +93,10 @@ fn overtaken_by_three_acknowledged_ones_a_segment_joins_the_next_round() {
     s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(100).gets([ack(1, &[1, 2], 2)]).expect([data(1, 3, 3), data(1, 4, 4)]);
     s.at_ms(200).gets([ack(1, &[1, 2, 3], 3)]);
-    // It counts as lost, and its place is free. There was no expiry, so the sender is not congested. It waits for its round.
+    // Segment 0 counts as lost, and its place is free. There was no expiry, so the sender is not congested. It waits for its round.
     s.expect([data(1, 5, 5), data(1, 0, 6)]);
     s.check(|tpa| (tpa.counters().lost_by_txseq, tpa.counters().timeouts, tpa.cwnd()), (1, 0, 3));
-    // Its new transmission is younger than 4 and 5.
+    // The new transmission is younger than those of segments 4 and 5.
     s.at_ms(300).gets([ack(1, &[1, 2, 3, 4, 5], 5)]).expect([]).check(|tpa| tpa.flight(), 1);
     s.gets([ack(1, &[0, 1, 2, 3, 4, 5], 6)]).expect([]);
 }
