@@ -141,9 +141,9 @@ def jain(rates: Sequence[float]) -> float:
     return sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
 
 
-def starting(seed: int) -> float:
-    """A random time within the first second, in steps of a microsecond."""
-    return random.Random(seed).random()
+def starting(seed: int, flow: int = 0) -> float:
+    """A random time within the first second, another one for each flow."""
+    return random.Random(seed + 1000 * flow).random()
 
 
 def fairness(bench: Bench) -> None:
@@ -173,7 +173,8 @@ def shares(bench: Bench) -> None:
                 wire = Wire(rate, ROUND_TRIP, round(buffer * rate * ROUND_TRIP))
 
                 def scenario(seed: int, wire: Wire = wire, other: str = other) -> str:
-                    return wire.scenario(60.0, [(bench.transport, starting(seed)), (other, starting(-seed))])
+                    first, second = (bench.transport, starting(seed)), (other, starting(seed, 1))
+                    return wire.scenario(60.0, [first, second])
 
                 def share(_: int, out: Path) -> float:
                     flows = [
