@@ -47,7 +47,7 @@ ABLATION: Mapping[str, Mapping[str, Any]] = {
         title: {**PLAIN, "turns": keys}
         for title, keys in {
             "requests are not passed on": {"pass_on": 0.0},
-            "shares are not compared": {"ratio": 0.0},
+            "airtimes are not compared": {"ratio": 0.0},
             "stations that wait request no turns": {"patience": 1000.0},
             "pauses of up to 5 ms": {"longest": 0.005},
             "pauses of up to 50 ms": {"longest": 0.05},
