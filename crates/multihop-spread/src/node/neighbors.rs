@@ -22,6 +22,11 @@ impl Neighbors {
         self.known.insert(from, (now, distance));
     }
 
+    /// Number of neighbours that were heard lately.
+    pub(super) fn count(&self, now: Instant) -> u64 {
+        self.known.values().filter(|(heard, _)| now.saturating_since(*heard) < LIFETIME).count() as u64
+    }
+
     /// Whether a neighbour is farther from the source than this distance.
     pub(super) fn any_farther(&self, now: Instant, distance: u8) -> bool {
         let is_farther =
