@@ -5,6 +5,7 @@ mod control;
 mod layers;
 mod route;
 mod services;
+mod spread;
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
