@@ -61,7 +61,7 @@ pub fn check(name: &OsStr, found: Identity) -> io::Result<()> {
 
 /// The error for a link, a pipe, a device, a folder, or a file with several names.
 pub fn not_regular(name: &OsStr) -> io::Error {
-    io::Error::other(format!("{} exists and is not a regular file with one name", name.display()))
+    io::Error::other(format!("{} exists and is not a regular file, or has several names", name.display()))
 }
 
 #[cfg(test)]
@@ -90,11 +90,11 @@ mod tests {
         };
         fs::remove_file(&path).unwrap();
         symlink(&precious, &path).unwrap();
-        refused("is not a regular file with one name");
+        refused("is not a regular file, or has several names");
         fs::hard_link(&precious, &path).unwrap();
-        refused("is not a regular file with one name");
+        refused("is not a regular file, or has several names");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        refused("is not a regular file with one name");
+        refused("is not a regular file, or has several names");
         assert_eq!(fs::read(&precious).unwrap(), b"precious");
         fs::write(&path, "bait").unwrap();
         if chown(&path, Some(12_345), None).is_ok() {

@@ -18,7 +18,7 @@ pub(super) type Binding = [u8; 32];
 pub(super) enum Refusal {
     #[error("the other end has another code")]
     WrongCode = 1,
-    #[error("the code is no longer valid: it was guessed wrong too often")]
+    #[error("the code is no longer valid: there were too many wrong guesses")]
     Ended = 2,
     #[error("the other end uses another protocol or another version of the protocol")]
     Protocol = 3,

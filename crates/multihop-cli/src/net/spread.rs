@@ -20,7 +20,7 @@ use crate::{CommandError, output};
 /// Sends one file to all nodes of a group.
 pub(super) fn send(args: &SendArgs, group: SocketAddr, verbosity: Verbosity) -> Result<(), CommandError> {
     let [path] = &args.arguments[..] else {
-        return Err(CommandError::Usage("--to-all: allowed: one file".to_owned()));
+        return Err(CommandError::Usage("--to-all sends only one file".to_owned()));
     };
     if !path.is_file() {
         let text = format!("--to-all: '{}' is not a file; pack a folder with tar first", path.display());

@@ -5,7 +5,7 @@ use multihop_scenario::{Scenario, Source};
 use super::{SMALLEST, load, load_with, refused, refused_with as with};
 
 #[test]
-fn a_word_that_does_not_exist() {
+fn an_unknown_word_is_an_error() {
     let text = format!("{SMALLEST}\n[radio]\n\nrate = \"3M\"\n");
     assert_eq!(
         refused(&text),
@@ -157,7 +157,7 @@ fn a_key_that_does_not_exist() {
 }
 
 #[test]
-fn a_key_of_another_kind() {
+fn a_key_of_another_kind_is_an_error() {
     assert_eq!(
         with("topology", "area = [1.0, 1.0]"),
         "x.toml:3:1: topology.area: is not a key here, allowed with kind = \"random\""
@@ -255,7 +255,7 @@ fn start_jitter_that_does_not_fit() {
 }
 
 #[test]
-fn windows_that_contradict_each_other() {
+fn contradictory_windows_are_an_error() {
     assert_eq!(
         with("mac", "cw_min = 63\ncw_max = 31"),
         "x.toml:9:10: mac.cw_max: found 31, allowed: at least cw_min, 63"

@@ -53,7 +53,7 @@ fn cycle(tables: &str) -> f64 {
 }
 
 #[test]
-fn more_bytes_take_more_time() {
+fn each_additional_byte_takes_its_airtime() {
     let plain = cycle("");
     // The same seed draws the same backoffs; at 2 Mb/s a byte lasts 4 us.
     for (tables, bytes) in

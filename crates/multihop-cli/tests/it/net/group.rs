@@ -59,7 +59,7 @@ fn a_group_needs_keys_and_one_file() {
     };
     refused(&["send", "map", "--to-all"], "--shared-key");
     let keys = ["--to-all", "--key", "post", "--shared-key", "group"];
-    refused(&[&["send", "map", "map"], &keys[..]].concat(), "allowed: one file");
+    refused(&[&["send", "map", "map"], &keys[..]].concat(), "sends only one file");
     refused(&[&["send", "."], &keys[..]].concat(), "is not a file");
     refused(&["send", "map", "--to-all=10", "--key", "post", "--shared-key", "group"], "allowed: ADDRESS");
 }

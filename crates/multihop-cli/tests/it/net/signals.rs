@@ -24,7 +24,7 @@ fn services(folder: &Folder) -> [Running; 4] {
 }
 
 #[test]
-fn services_end_in_order_by_sigterm_and_as_usual_by_an_interrupt() {
+fn services_exit_with_0_after_sigterm_and_with_130_after_an_interrupt() {
     let folder = Folder::new("services");
     for mut service in services(&folder) {
         signal(&service, "-TERM");

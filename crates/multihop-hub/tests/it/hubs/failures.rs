@@ -136,7 +136,7 @@ fn segments_fit_the_path_from_the_next_block_on() {
 }
 
 #[test]
-fn over_ipv6_headers_are_longer() {
+fn headers_are_longer_over_ipv6() {
     let mut net = Net::quiet(1);
     let (caller, callee) = (address("[fd00::1]:4001"), address("[fd00::2]:7000"));
     net.listen(callee, &plain());

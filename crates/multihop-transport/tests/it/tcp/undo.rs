@@ -117,7 +117,7 @@ fn an_echo_of_the_first_transmission_undoes_the_reduction() {
 }
 
 #[test]
-fn an_echo_of_the_retransmission_does_not() {
+fn an_echo_of_the_retransmission_keeps_the_reduction() {
     let mut s = stamped();
     s.at_ms(300).gets([echo(200, 8, &[])]).expect([]).check(windows, (2, 3, 0));
 }

@@ -65,7 +65,7 @@ fn our_window_bounds_the_count_too() {
 }
 
 #[test]
-fn at_once_for_a_congested_sender() {
+fn acks_to_a_congested_sender_are_not_delayed() {
     let mut s = established(config());
     s.at_ms(0).gets([slow(1, 0, 0)]).expect([one(), ack(1, &[0], 0)]);
     s.gets([slow(1, 1, 1)]).expect([one(), ack(1, &[0, 1], 1)]);

@@ -33,7 +33,7 @@ fn a_block_waits_for_all_of_its_data() {
 }
 
 #[test]
-fn a_block_that_is_not_filled_in_time_goes_with_what_there_is() {
+fn an_incomplete_block_leaves_after_a_time() {
     let mut s = established(block());
     s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([]);
     s.at_ms(5).app(|tpa| tpa.send(Data::Virtual(500))).expect([]);

@@ -87,7 +87,7 @@ fn the_interval_that_an_ack_was_held_is_taken_out() {
 }
 
 #[test]
-fn overtaken_by_three_acknowledged_ones_a_segment_joins_the_next_round() {
+fn a_segment_that_three_acknowledged_ones_overtook_joins_the_next_round() {
     let config = Config { cwnd_max: 3, loss_by_txseq: Some(3), block_size: 12, ..config() };
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);

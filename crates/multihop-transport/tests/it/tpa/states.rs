@@ -91,7 +91,7 @@ fn without_notices_th_ack_counts_the_acks_that_end_a_freeze() {
 }
 
 #[test]
-fn after_a_freeze_expiries_count_from_the_first() {
+fn a_freeze_restarts_the_count_of_expiries() {
     let mut s = established(Config { th_route: 2, ..config() });
     s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]).check(TpaEnd::phase, Phase::Freeze);
