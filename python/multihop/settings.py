@@ -577,6 +577,11 @@ class FlowTransport(TypedDict, total=False):
     backlog: float
     """Number of segments that a sender keeps in queues along the path. Default: 0.4."""
 
+    copies: int
+    """Largest number of copies of a message with a deadline, which travel in later segments where losses and
+    the round trip require them; 0: none. Default: 8.
+    """
+
     correction: float
     """Share of the distance to the backlog that the pace corrects at once, for as long as the distance
     lasts. Default: 0.5.

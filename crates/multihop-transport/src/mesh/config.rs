@@ -52,6 +52,10 @@ pub struct Config {
     /// Longest retransmission timeout and time between probes, s.
     #[key(TIMEOUT)]
     pub rto_max: Duration,
+    /// Largest number of copies of a message with a deadline, which travel in later segments where losses and the round trip
+    /// require them; 0: none.
+    #[key(0..=8)]
+    pub copies: u8,
     /// Whether a second path may be opened. SYNs then say so, and both ends must.
     pub second_path: bool,
     /// Whether the connection may have channels. SYNs then say so, and both ends must.
@@ -88,6 +92,7 @@ impl Default for Config {
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_millis(200),
             rto_max: Duration::from_secs(1),
+            copies: 8,
             second_path: false,
             channels: false,
             channel_count: 64,

@@ -13,6 +13,8 @@ pub struct Counters {
     pub notices: u64,
     /// Number of probes sent.
     pub probes: u64,
+    /// Segments of channels that left without room in the window, or over a frozen path.
+    pub trickles: u64,
     /// Number of ACKs sent.
     pub acks: u64,
     /// Segments with new data received.

@@ -151,7 +151,8 @@ impl MeshEnd {
 
     /// Optional features of this end.
     fn features(&self) -> Features {
-        let features = [(self.config.second_path, SECOND_PATH), (self.config.channels, CHANNELS)];
+        let channels = self.config.channels;
+        let features = [(self.config.second_path, SECOND_PATH), (channels, CHANNELS), (channels, SKIPS)];
         let supported = features.into_iter().filter(|(is_supported, _)| *is_supported);
         supported.fold(Features::default(), |all, (_, feature)| all.with(feature))
     }
@@ -159,6 +160,11 @@ impl MeshEnd {
     /// Whether both ends let the connection have channels.
     pub(super) fn agrees_on_channels(&self) -> bool {
         self.features().and(self.peer.features).has(CHANNELS)
+    }
+
+    /// Whether both ends understand that segments are skipped.
+    pub(super) fn agrees_on_skips(&self) -> bool {
+        self.features().and(self.peer.features).has(SKIPS)
     }
 
     /// Whether both ends let the connection have a second path.
@@ -171,5 +177,7 @@ impl MeshEnd {
 const SECOND_PATH: u8 = 0;
 /// Number of the feature that an end understands segments of channels.
 const CHANNELS: u8 = 1;
+/// Number of the feature that an end understands chunks of the kind SKIP.
+const SKIPS: u8 = 2;
 /// Number of SYN round trips in the first retransmission timeout, as long as no round trip of data is known.
 const SYN_ROUND_TRIPS: u64 = 9;

@@ -4,7 +4,7 @@ use core::mem;
 
 use multihop_core::{Duration, Instant, LostSegment, Notice, Payload, SegmentId};
 use multihop_wire::control::{Cause, Control, Reset};
-use multihop_wire::mesh::{Ack, Data, Segment};
+use multihop_wire::mesh::{Ack, Chunk, Data, Segment};
 
 use super::path::Timer;
 use super::{MeshEnd, Report};
@@ -84,6 +84,7 @@ impl MeshEnd {
         let chunks = mem::take(&mut data.chunks);
         let has_chunks = !chunks.is_empty();
         let of_chunks = if has_chunks { mem::take(&mut data.payload) } else { Payload::EMPTY };
+        let number = data.number;
         let (has_data, was_finished) = (has_chunks || !data.payload.is_empty(), self.recv.is_finished);
         let Some(arrival) = self.recv.take(now, data, has_chunks) else { return };
         self.life.on_segment(now);
@@ -100,6 +101,7 @@ impl MeshEnd {
             }
         }
         if has_chunks && arrival.is_new {
+            self.on_skips(number, &chunks);
             self.on_chunks(now, chunks, of_chunks, arrival.queueing);
             if self.state() == State::Closed {
                 return;
@@ -108,6 +110,22 @@ impl MeshEnd {
         if self.recv.is_finished && !was_finished {
             self.emit(Event::PeerClosed);
             self.update_state(now);
+        }
+    }
+
+    /// Takes segments that the peer does not retransmit as arrived.
+    fn on_skips(&mut self, number: u32, chunks: &[Chunk]) {
+        if !self.agrees_on_skips() {
+            return;
+        }
+        let mut delivered = 0;
+        for chunk in chunks {
+            if let Chunk::Skip { distance, count } = *chunk {
+                delivered += self.recv.skip(number, distance, count);
+            }
+        }
+        if delivered > 0 {
+            self.emit(Event::Delivered(delivered));
         }
     }
 
@@ -142,6 +160,7 @@ impl MeshEnd {
         let queueing = Duration::from_micros(ack.delay.into());
         one.control.on_ack(now, Report { arrived, queueing, is_limited });
         one.timers.stop(Timer::Silence);
+        one.on_answer();
         one.has_asked = false;
         if news.round_trip.is_some() {
             self.update_one_way();

@@ -1,4 +1,4 @@
-//! Segments that are considered lost, by class.
+//! Segments that are considered lost, by class, and their share.
 
 use super::channels::CLASSES;
 
@@ -59,3 +59,26 @@ impl Lost {
         self.total -= 1;
     }
 }
+
+/// Share of the segments that were lost, among the newest [`REMEMBERED`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LossShare {
+    share: f64,
+    segments: u32,
+}
+
+impl LossShare {
+    /// Share of the segments that were lost, 0 to 1.
+    pub(super) const fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// Adds the fate of a segment.
+    pub(super) fn add(&mut self, is_lost: bool) {
+        self.segments = (self.segments + 1).min(REMEMBERED);
+        self.share += (f64::from(u8::from(is_lost)) - self.share) / f64::from(self.segments);
+    }
+}
+
+/// Segments over which the share of losses is averaged.
+const REMEMBERED: u32 = 32;

@@ -27,6 +27,7 @@ mod path;
 mod paths;
 mod receiver;
 mod sender;
+mod skipped;
 mod trains;
 mod worth;
 
@@ -215,7 +216,7 @@ impl MeshEnd {
         for path in 0..self.paths.len() {
             while let Some(timer) = self.paths[path].timers.pop_expired(now) {
                 match timer {
-                    Timer::Ack | Timer::Pace => {}
+                    Timer::Ack | Timer::Pace | Timer::Trickle => {}
                     Timer::Loss => self.find_losses(now, path),
                     Timer::Silence => self.on_silence(path),
                 }
@@ -402,11 +403,35 @@ impl MeshEnd {
         if let Some(path) = self.paths.iter().position(|path| path.probe_due) {
             return Some(self.next_probe(now, path));
         }
-        let path = self.next_path(now)?;
+        let Some(path) = self.next_path(now) else { return self.next_trickle(now) };
         self.forget_old_queue(path);
         let (data, is_retransmitted) = self.send.next(now, path, self.mss)?;
         self.count(&data, is_retransmitted);
         Some(self.leave(now, path, data))
+    }
+
+    /// A segment of messages with a deadline that leaves although the window is full or the path is frozen: nothing else
+    /// would deliver them in time. Without such messages, a frozen path gets the oldest segment of channels again.
+    fn next_trickle(&mut self, now: Instant) -> Option<Wire> {
+        let has_messages = self.send.class_with_deadline().is_some();
+        let path = (0..self.paths.len()).find(|&path| {
+            self.may_trickle(path, has_messages) && self.paths[path].trickle().is_some_and(|at| at <= now)
+        })?;
+        let (data, is_retransmitted) = match self.send.next_with_deadline(now, path, self.mss) {
+            Some(next) => next,
+            None if self.paths[path].is_frozen() => (self.send.probe(now, path, true), true),
+            None => return None,
+        };
+        self.counters.trickles += 1;
+        self.count(&data, is_retransmitted);
+        Some(self.leave(now, path, data))
+    }
+
+    /// Whether a path has something that may leave without room in the window.
+    fn may_trickle(&self, path: usize, has_messages: bool) -> bool {
+        let is_frozen = self.paths[path].is_frozen();
+        (has_messages || (is_frozen && self.send.begins_with_channels()))
+            && !(is_frozen && self.has_other_path(path))
     }
 
     fn next_probe(&mut self, now: Instant, path: usize) -> Wire {
@@ -437,13 +462,14 @@ impl MeshEnd {
 
     /// Completes the header of a segment that leaves now on a path.
     fn leave(&mut self, now: Instant, path: usize, data: Wire) -> Wire {
-        let (every, hold) = self.paths[path].leave(now, &self.config);
+        let ack_hold = self.send.ack_hold(&data);
+        let (every, hold) = self.paths[path].leave(now, &self.config, ack_hold);
         let one = &self.paths[path];
         // The last segment, or the last that the window allows: nothing follows that would cause an ACK.
         let ends_train = one.uses_trains() && !one.trains.is_leaving();
         let ask = data.ask
             || ends_train
-            || !self.send.can_send()
+            || (ack_hold.is_none() && !self.send.can_send())
             || self.send.in_flight(path) >= one.flight_limit(&self.config);
         Wire { ask, more: self.needs_room(), every, hold, ..data }
     }
@@ -457,13 +483,16 @@ impl MeshEnd {
         let (mut any_waits, is_split) = (false, self.paths.len() > 1);
         // A silent path may be back, which matters as long as data leaves or arrives.
         let receives = is_split && (0..self.paths.len()).any(|path| self.recv.due(path).is_some());
+        let has_messages = self.send.class_with_deadline().is_some();
         for path in 0..self.paths.len() {
             let is_early = self.paths[path].wait(now) > Duration::ZERO;
             let may_send = is_early && self.may_send(path) && !self.waits_for_faster(now, path);
             let waits = self.has_outstanding(path) || is_blocked;
+            let may_trickle = self.may_trickle(path, has_messages);
             let one = &mut self.paths[path];
             one.arm_ack(self.recv.due(path));
             one.arm_pace(now, may_send);
+            one.arm_trickle(now, may_trickle);
             if waits || (receives && one.is_frozen()) {
                 one.arm_silence(now, &self.config);
             } else if !(is_split && one.is_frozen()) {

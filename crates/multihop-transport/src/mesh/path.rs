@@ -16,6 +16,8 @@ pub(super) struct Path {
     pub(super) trains: Trains,
     /// Earliest departure of the next segment by pacing.
     pace: Instant,
+    /// Departures since the last ACK: the first one and the newest.
+    unanswered: Option<(Instant, Instant)>,
     /// Expiry of the pacing timer; `None` once the sender has run after it.
     wake: Option<Instant>,
     /// Transmission number; until it or a later one is acknowledged, the path is frozen and only probes leave on it.
@@ -31,7 +33,7 @@ pub(super) struct Path {
     hold: Duration,
     /// Number of segments of this path whose arrival only ACKs on the other path have reported.
     pub(super) arrived: u64,
-    pub(super) timers: Timers<Timer, 4>,
+    pub(super) timers: Timers<Timer, 5>,
 }
 
 /// The timers of a path.
@@ -43,10 +45,12 @@ pub(super) enum Timer {
     Loss,
     /// No ACK arrived within the retransmission timeout.
     Silence,
+    /// Messages with a deadline may leave although the window is full or the path is frozen.
+    Trickle,
 }
 
 impl Timer {
-    const ALL: [Self; 4] = [Self::Ack, Self::Pace, Self::Loss, Self::Silence];
+    const ALL: [Self; 5] = [Self::Ack, Self::Pace, Self::Loss, Self::Silence, Self::Trickle];
 }
 
 impl Path {
@@ -56,6 +60,7 @@ impl Path {
             rtt: RttEstimator::new(config.rto()),
             trains: Trains::new(),
             pace: Instant::ZERO,
+            unanswered: None,
             wake: None,
             frozen: None,
             probe_due: false,
@@ -120,9 +125,12 @@ impl Path {
 
     /// Records that a segment leaves now. Returns the number of segments per ACK to request, and the longest delay of
     /// the ACK in units of 100 us.
-    pub(super) fn leave(&mut self, now: Instant, config: &Config) -> (u8, u16) {
+    ///
+    /// `ack_hold` is the longest delay for a segment whose messages all have a deadline.
+    pub(super) fn leave(&mut self, now: Instant, config: &Config, ack_hold: Option<Duration>) -> (u8, u16) {
         let gap = self.control.gap().unwrap_or(Duration::ZERO);
         self.advance_pace(now, gap, config);
+        self.unanswered = Some((self.unanswered.map_or(now, |(first, _)| first), now));
         self.timers.stop(Timer::Silence);
         let every = self.every(config);
         self.hold = (gap * u64::from(every)).min(config.ack_hold);
@@ -130,6 +138,13 @@ impl Path {
             // All parts of a train arrive within a round trip, whatever the rate is.
             self.hold = self.hold.min(self.rtt.srtt().unwrap_or(self.hold));
         }
+        let every = match ack_hold {
+            Some(hold) => {
+                self.hold = hold.min(config.ack_hold);
+                every.max(config.ack_every)
+            }
+            None => every,
+        };
         (every, u16::try_from(self.hold.as_micros() / 100).unwrap_or(u16::MAX))
     }
 
@@ -211,6 +226,29 @@ impl Path {
         }
     }
 
+    /// Notes that an ACK has arrived.
+    pub(super) fn on_answer(&mut self) {
+        self.unanswered = None;
+    }
+
+    /// Time from which a segment with messages that have a deadline may leave without room in the window: a round trip
+    /// after the newest departure (RFC 8085, section 3.1.2), or [`SILENCE_PER_TRICKLE`] of the time without an ACK if that is longer.
+    /// `None` before the first round trip.
+    pub(super) fn trickle(&self) -> Option<Instant> {
+        let srtt = self.rtt.srtt()?;
+        Some(self.unanswered.map_or(Instant::ZERO, |(first, newest)| {
+            newest + srtt.max(newest.saturating_since(first) / SILENCE_PER_TRICKLE)
+        }))
+    }
+
+    /// Sets the timer of the next segment that needs no room in the window, or stops the timer.
+    pub(super) fn arm_trickle(&mut self, now: Instant, is_allowed: bool) {
+        match self.trickle().filter(|&at| is_allowed && at > now) {
+            Some(at) => self.timers.set(Timer::Trickle, at),
+            None => self.timers.stop(Timer::Trickle),
+        }
+    }
+
     /// Starts the timeout for an ACK, unless it runs already.
     pub(super) fn arm_silence(&mut self, now: Instant, config: &Config) {
         if self.timers.at(Timer::Silence).is_none() {
@@ -243,6 +281,9 @@ impl Path {
 
 /// Factor on the pacing rate of trains. ACKs release trains; pacing only separates trains after a pause.
 const TRAIN_PACE: u64 = 2;
+/// Fraction of the time without an ACK after which messages with a deadline leave again: a path that is back is found after
+/// at most this fraction of its outage.
+const SILENCE_PER_TRICKLE: u64 = 32;
 /// Interval between two batches of segments, half of the time that may be made up for.
 const TOGETHER: Duration = Duration::from_micros(500);
 /// Smallest number of segments in a batch.

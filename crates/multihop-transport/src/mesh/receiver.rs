@@ -225,6 +225,18 @@ impl Receiver {
         Some(arrival)
     }
 
+    /// Takes `count` segments from `distance` before `number` on as arrived, without content. Returns the bytes of the stream
+    /// that are now in order.
+    pub(super) fn skip(&mut self, number: u32, distance: u16, count: u16) -> u64 {
+        let Some(number) = self.widen(number) else { return 0 };
+        let first = number.saturating_sub(distance.into());
+        let end = (first + u64::from(count)).min(self.next + RESERVED);
+        for skipped in first.max(self.next)..end {
+            self.fill(skipped - self.next, Payload::EMPTY);
+        }
+        self.deliver()
+    }
+
     /// Stores the payload of a segment, `offset` segments after the next expected one. Returns false for a duplicate,
     /// a segment without room, and an impossible one.
     fn store(&mut self, offset: u64, payload: Payload, is_fin: bool) -> bool {

@@ -8,7 +8,7 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::mesh::{Ack, Bitmap, Data};
 
 use super::channels::{STREAM, SendSide};
-use super::lost::Lost;
+use super::lost::{LossShare, Lost};
 use super::numbers::{low, micros, widen};
 use super::paths::PATHS;
 use crate::sendq::SendQueue;
@@ -29,11 +29,13 @@ pub(super) struct Sender {
     initial: u64,
     /// Number of the first segment in `pieces`.
     base: u64,
-    pieces: VecDeque<Piece>,
+    pub(super) pieces: VecDeque<Piece>,
     /// Segments of channels among `pieces`.
     of_channels: u64,
     /// Segments in `pieces` that are considered lost.
-    lost: Lost,
+    pub(super) lost: Lost,
+    /// Segments in `pieces` that wait for a chunk of the kind SKIP.
+    pub(super) moot: usize,
     tracks: [Track; PATHS],
     /// Whether there is a second path, so that an ACK may be older than one of the other path.
     is_split: bool,
@@ -51,6 +53,8 @@ struct Track {
     next: u64,
     /// Largest transmission number that the peer has acknowledged; initially the number of the SYN.
     newest: u64,
+    /// Share of first transmissions that were lost.
+    loss: LossShare,
 }
 
 /// The end of this side's stream: a segment without payload.
@@ -66,22 +70,26 @@ enum Fin {
 
 /// A segment that was sent, with its place in the stream.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+pub(super) struct Piece {
     /// Place in the stream at which the segment begins; of a segment of channels, where the next one of the stream begins.
     position: u64,
-    content: Content,
+    pub(super) content: Content,
     /// Path of the piece's newest transmission.
-    path: usize,
+    pub(super) path: usize,
     /// Number of the piece's newest transmission on its path.
-    transmission: u64,
-    is_retransmitted: bool,
-    sent: Instant,
-    state: State,
+    pub(super) transmission: u64,
+    pub(super) is_retransmitted: bool,
+    /// Whether the piece waited in vain for a segment that skips it.
+    pub(super) is_unskipped: bool,
+    /// Whether a transmission has skipped the piece, so that its arrival says nothing about its content.
+    pub(super) was_skipped: bool,
+    pub(super) sent: Instant,
+    pub(super) state: State,
 }
 
 /// Content of a segment: data of the stream, its end, or chunks of channels.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Content {
+pub(super) enum Content {
     /// This many bytes of the stream.
     Stream(u32),
     /// The end of the stream.
@@ -101,9 +109,13 @@ impl Content {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum State {
+pub(super) enum State {
     InFlight,
     Lost,
+    /// Lost, and not worth a retransmission: a later segment will skip it.
+    Moot,
+    /// Skipped by the transmission with the number of the piece.
+    Skipped,
     Arrived,
 }
 
@@ -135,7 +147,8 @@ impl Sender {
             pieces: VecDeque::new(),
             of_channels: 0,
             lost: Lost::new(first),
-            tracks: [Track { in_flight: 0, next: first, newest: initial }; PATHS],
+            moot: 0,
+            tracks: [Track { in_flight: 0, next: first, newest: initial, loss: LossShare::default() }; PATHS],
             is_split: false,
             limit: u64::MAX,
             fin: Fin::Open,
@@ -187,7 +200,7 @@ impl Sender {
     /// Marks all segments in flight on a path as lost, so that they are retransmitted on the other path.
     pub(super) fn move_from(&mut self, path: usize) {
         for (number, piece) in (self.base..).zip(&mut self.pieces) {
-            if piece.path == path && piece.state == State::InFlight {
+            if piece.path == path && matches!(piece.state, State::InFlight | State::Skipped) {
                 piece.state = State::Lost;
                 self.lost.add(number, piece.content.class());
             }
@@ -231,7 +244,7 @@ impl Sender {
     }
 
     /// The first class of channels that has something for a segment for which the peer has room.
-    fn next_class(&self) -> Option<u8> {
+    pub(super) fn next_class(&self) -> Option<u8> {
         let class = self.channels.as_ref()?.first_class()?;
         (self.end() < self.limit.max(self.base + RESERVED)).then_some(class)
     }
@@ -294,10 +307,12 @@ impl Sender {
     /// FIN behind all data.
     pub(super) fn next(&mut self, now: Instant, path: usize, mss: u32) -> Option<(Data, bool)> {
         let class = self.next_class();
-        if let Some(lost) = self.lost.first_class()
+        while let Some(lost) = self.lost.first_class()
             && class.is_none_or(|class| lost <= class || self.is_overdue())
         {
-            return Some((self.retransmit(now, path, lost)?, true));
+            if let Some(data) = self.retransmit(now, path, lost) {
+                return Some((data, true));
+            }
         }
         let has_new = self.has_new() && !self.is_held_back();
         let class = class.filter(|&class| class < STREAM || !has_new);
@@ -306,9 +321,23 @@ impl Sender {
             None if has_new => self.next_of_stream(mss),
             None => return None,
         };
+        Some((self.add(now, path, content), false))
+    }
+
+    /// Transmits a new segment.
+    pub(super) fn add(&mut self, now: Instant, path: usize, content: Content) -> Data {
         let (position, state) = (self.position, State::InFlight);
-        let piece =
-            Piece { position, content, path, transmission: 0, is_retransmitted: false, sent: now, state };
+        let piece = Piece {
+            position,
+            content,
+            path,
+            transmission: 0,
+            is_retransmitted: false,
+            is_unskipped: false,
+            was_skipped: false,
+            sent: now,
+            state,
+        };
         self.pieces.push_back(piece);
         match content {
             Content::Stream(len) => self.position += u64::from(len),
@@ -316,8 +345,7 @@ impl Sender {
             Content::Chunks { .. } => self.of_channels += 1,
         }
         self.tracks[path].in_flight += 1;
-        let data = self.transmit(now, path, self.pieces.len() - 1);
-        Some((data, false))
+        self.transmit(now, path, self.pieces.len() - 1)
     }
 
     /// Whether a lost segment must be retransmitted before messages of a more urgent class. It blocks the receive
@@ -326,7 +354,7 @@ impl Sender {
         self.pieces.len() as u64 >= RESERVED / 2
     }
 
-    fn next_chunks(&mut self, now: Instant, class: u8, mss: u32) -> Option<Content> {
+    pub(super) fn next_chunks(&mut self, now: Instant, class: u8, mss: u32) -> Option<Content> {
         let serial = self.channels.as_mut()?.fill(now, class, mss)?;
         Some(Content::Chunks { class, serial })
     }
@@ -340,13 +368,18 @@ impl Sender {
         Content::Stream(u32::try_from(left).unwrap_or(u32::MAX).min(mss))
     }
 
-    fn retransmit(&mut self, now: Instant, path: usize, class: u8) -> Option<Data> {
+    /// Retransmits the next lost segment of a class; `None` if it is not worth a retransmission.
+    pub(super) fn retransmit(&mut self, now: Instant, path: usize, class: u8) -> Option<Data> {
         let from = usize::try_from(self.lost.search(class).saturating_sub(self.base)).ok()?;
         let is_next = |piece: &Piece| piece.state == State::Lost && piece.content.class() == class;
         let index = (from..self.pieces.len()).find(|&index| is_next(&self.pieces[index]))?;
         self.lost.set_search(class, self.base + index as u64 + 1);
-        self.pieces[index].state = State::InFlight;
         self.lost.remove(class);
+        if self.is_moot(now, index) {
+            self.set_moot(now, index);
+            return None;
+        }
+        self.pieces[index].state = State::InFlight;
         self.tracks[path].in_flight += 1;
         Some(self.repeat(now, path, index))
     }
@@ -360,7 +393,9 @@ impl Sender {
         };
         match piece.state {
             State::Lost => self.lost.remove(piece.content.class()),
-            _ => self.tracks[piece.path].in_flight -= 1,
+            State::Moot => self.moot -= 1,
+            State::InFlight => self.tracks[piece.path].in_flight -= 1,
+            State::Skipped | State::Arrived => {}
         }
         piece.state = State::InFlight;
         self.tracks[path].in_flight += 1;
@@ -384,8 +419,11 @@ impl Sender {
             Content::Fin => Data { is_fin: true, ..head },
             Content::Chunks { serial, class } => {
                 self.latest_class = Some(class);
+                let skips =
+                    if piece.is_retransmitted { Vec::new() } else { self.skip(now, path, index, serial) };
                 let Some(channels) = &mut self.channels else { return head };
-                let (chunks, payload) = channels.content(now, serial, &mut self.memory);
+                channels.set_loss(self.tracks[path].loss.share());
+                let (chunks, payload) = channels.content(now, serial, skips, &mut self.memory);
                 Data { chunks, payload, ..head }
             }
         }
@@ -435,12 +473,21 @@ impl Sender {
             if number >= next && !bitmap.contains(number - next) {
                 continue;
             }
-            match piece.state {
-                State::Arrived => continue,
+            let was = core::mem::replace(&mut piece.state, State::Arrived);
+            match was {
+                State::Arrived | State::Skipped => continue,
+                State::Moot => self.moot -= 1,
                 State::Lost => self.lost.remove(piece.content.class()),
                 State::InFlight => self.tracks[piece.path].in_flight -= 1,
             }
-            piece.state = State::Arrived;
+            if was == State::InFlight && !piece.is_retransmitted {
+                self.tracks[piece.path].loss.add(false);
+            }
+            if let (Content::Chunks { serial, .. }, Some(channels)) = (piece.content, &mut self.channels)
+                && !piece.was_skipped
+            {
+                channels.note_arrival(serial);
+            }
             arrived[piece.path] += 1;
         }
         arrived
@@ -476,13 +523,23 @@ impl Sender {
             if piece.transmission > newest && !piece.is_retransmitted {
                 break;
             }
-            if piece.state != State::InFlight || piece.transmission >= newest {
+            let is_under_way = matches!(piece.state, State::InFlight | State::Skipped);
+            let is_overtaken = is_under_way && piece.transmission < newest;
+            if !is_overtaken && piece.state != State::Moot {
                 continue;
             }
             let at = piece.sent + patience;
-            if piece.transmission + REORDERED <= newest || at <= now {
+            if (is_overtaken && piece.transmission + REORDERED <= newest) || at <= now {
+                match piece.state {
+                    State::InFlight => track.in_flight -= 1,
+                    // No new segment has skipped it.
+                    State::Moot => (self.moot, piece.is_unskipped) = (self.moot - 1, true),
+                    _ => {}
+                }
+                if piece.state == State::InFlight && !piece.is_retransmitted {
+                    track.loss.add(true);
+                }
                 piece.state = State::Lost;
-                track.in_flight -= 1;
                 self.lost.add(number, piece.content.class());
             } else {
                 again = Some(again.map_or(at, |again| again.min(at)));

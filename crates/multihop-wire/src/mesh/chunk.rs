@@ -54,6 +54,15 @@ pub enum Chunk {
         /// Total credit for the channel since it was opened: the bytes that the receiver of this chunk may have sent.
         limit: u64,
     },
+    /// Earlier segments of channels that the sender does not retransmit, because their messages have arrived in other
+    /// segments or were given up.
+    Skip {
+        /// Number of this segment less the number of the first skipped segment, 1 to
+        /// [`MAX_DISTANCE`](Self::MAX_DISTANCE).
+        distance: u16,
+        /// Number of skipped segments, 1 to `distance`.
+        count: u16,
+    },
 }
 
 /// Options of a channel, which its opener chooses for both directions.
@@ -115,13 +124,17 @@ impl Chunk {
     /// Largest value of a number that has a variable length.
     pub const MAX_NUMBER: u64 = (1 << 62) - 1;
 
-    /// Channel of the chunk, as the sender of its segment names it.
+    /// Longest distance of a SKIP, segments.
+    pub const MAX_DISTANCE: u16 = 0x3fff;
+
+    /// Channel of the chunk, as the sender of its segment names it. Returns 0 for a SKIP, which belongs to no channel.
     pub const fn channel(&self) -> u16 {
         match self {
             Self::Open { channel, .. }
             | Self::Data { channel, .. }
             | Self::Gap { channel, .. }
             | Self::Credit { channel, .. } => *channel,
+            Self::Skip { .. } => 0,
         }
     }
 
@@ -146,6 +159,9 @@ impl Chunk {
             }
             Self::Gap { first, count, used, .. } => len_of(*first) + len_of(*count) + len_of(*used),
             Self::Credit { limit, .. } => len_of(*limit),
+            Self::Skip { distance, count } => {
+                return size_of::<u8>() + len_of((*distance).into()) + len_of((*count).into());
+            }
         };
         size_of::<u8>() + len_of(self.channel().into()) + rest
     }
@@ -185,11 +201,18 @@ impl Chunk {
                 start(CREDIT, out);
                 put(*limit, out);
             }
+            Self::Skip { distance, count } => {
+                out.push(SKIP);
+                [distance, count].into_iter().for_each(|&number| put(number.into(), out));
+            }
         }
     }
 
     fn parse(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
         let kind = reader.u8()?;
+        if kind == SKIP {
+            return Self::parse_skip(reader);
+        }
         let channel = varint(reader)?;
         let Some(channel) = u16::try_from(channel).ok().filter(|&channel| channel <= Self::MAX_CHANNEL)
         else {
@@ -231,8 +254,20 @@ impl Chunk {
                 };
                 Ok(Self::Data { channel, message, offset, len, is_last: kind & LAST != 0, slack })
             }
-            kind => Err(refusal("kind of a chunk", kind.into(), "0x00, 0x01, 0x10, 0x20, 0x40 to 0x47")),
+            kind => {
+                Err(refusal("kind of a chunk", kind.into(), "0x00, 0x01, 0x10, 0x20, 0x30, 0x40 to 0x47"))
+            }
         }
+    }
+
+    fn parse_skip(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let (distance, count) = (varint(reader)?, varint(reader)?);
+        if !(1..=u64::from(Self::MAX_DISTANCE)).contains(&distance) || !(1..=distance).contains(&count) {
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            return Err(refusal("segments of a skip", count, "at least 1, all before the segment itself"));
+        }
+        let within = |number: u64| u16::try_from(number).unwrap_or(Self::MAX_DISTANCE);
+        Ok(Self::Skip { distance: within(distance), count: within(count) })
     }
 }
 
@@ -297,6 +332,7 @@ const OPEN: u8 = 0x00;
 const ORDERED: u8 = 0x01;
 const GAP: u8 = 0x10;
 const CREDIT: u8 = 0x20;
+const SKIP: u8 = 0x30;
 const DATA: u8 = 0x40;
 /// The bit of the last bytes of a message.
 const LAST: u8 = 0x01;

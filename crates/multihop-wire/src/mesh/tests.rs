@@ -36,13 +36,14 @@ fn chunk() -> impl Strategy<Value = Chunk> {
     let options = (0_u8..8, any::<bool>(), 0..=ChannelOptions::MAX_DEADLINE, "[!-~]{0,32}").prop_map(
         |(priority, is_ordered, deadline, name)| ChannelOptions { priority, is_ordered, deadline, name },
     );
-    (0..4, numbers, options, any::<(bool, Option<u32>)>(), 0_u16..40).prop_map(
+    (0..5, numbers, options, any::<(bool, Option<u32>)>(), 0_u16..40).prop_map(
         |(kind, (channel, first, second, count), options, (is_last, slack), len)| match kind {
             0 => Chunk::Open { channel: channel & !1, options },
             1 => Chunk::Data { channel, message: first, offset: second, len, is_last, slack },
             2 if is_last => Chunk::Gap { channel, first, count: 1, used: second },
             2 => Chunk::Gap { channel, first, count, used: 0 },
-            _ => Chunk::Credit { channel, limit: first },
+            3 => Chunk::Credit { channel, limit: first },
+            _ => Chunk::Skip { distance: channel.max(1), count: 1 + len.min(channel.max(1) - 1) },
         },
     )
 }

@@ -110,7 +110,8 @@ impl MeshEnd {
     /// Prepares both sides for channels.
     fn begin_channels(&mut self) {
         let Some(limits) = self.peer_limits().filter(|_| self.received.is_none()) else { return };
-        self.send.channels = Some(Box::new(SendSide::new(limits)));
+        let may_skip = self.agrees_on_skips();
+        self.send.channels = Some(Box::new(SendSide::new(limits, self.config.copies, may_skip)));
         let spare = u64::from(self.config.channel_growth);
         self.received = Some(Box::new(ReceiveSide::new(self.config.channel_limits(), spare)));
         self.update_one_way();
@@ -125,7 +126,8 @@ impl MeshEnd {
     pub(in super::super) fn update_one_way(&mut self) {
         if let Some(channels) = &mut self.send.channels {
             let shortest = self.paths.iter().filter_map(|path| path.control.base()).min();
-            channels.set_one_way(shortest.unwrap_or(Duration::ZERO) / 2);
+            let smoothed = self.paths.iter().filter_map(|path| path.rtt.srtt()).min();
+            channels.set_round_trip(shortest.unwrap_or_default() / 2, smoothed.unwrap_or_default());
         }
     }
 
@@ -183,6 +185,7 @@ impl MeshEnd {
             Chunk::Gap { first, count, used, .. } => receive.take_gap(channel, (first, count, used)),
             Chunk::Credit { limit, .. } if send.on_credit(channel, limit) => Ok(()),
             Chunk::Credit { .. } => Err("credit for a channel that was never opened"),
+            Chunk::Skip { .. } => Ok(()),
         }
     }
 

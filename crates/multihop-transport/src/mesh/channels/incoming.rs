@@ -168,7 +168,7 @@ impl Incoming {
     /// Takes the news that the peer has given up messages.
     pub(super) fn take_gap(&mut self, first: u64, count: u64, used: u64) -> Result<(), Violation> {
         let end = first + count;
-        if count == 1 && self.closed.contains(first) {
+        if self.closed.covers(first, end) {
             return Ok(());
         }
         if count > 1 && (self.closed.intersects(first, end) || self.items.range(first..end).next().is_some())

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `outgoing`, `scheduler` | messages that this end sends; which of them the next segment takes |
 //! | `incoming`, `reassembly`, `receiver` | messages that this end receives |
+//! | `copies` | forward error correction: copies of messages with a deadline in later segments |
 //! | `ends` | both halves in an end of a connection |
 
+mod copies;
 mod ends;
 mod incoming;
 mod outgoing;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use multihop_core::{Duration, Instant, Payload};
 use multihop_wire::mesh::{ChannelOptions, Chunk};
 
+use super::copies::Estimate;
 use super::{MESSAGE_COST, MIN_PART};
 use crate::bytes::ByteQueue;
 use crate::channel::{ChannelError, UNIT};
@@ -20,6 +21,10 @@ pub(super) struct Outgoing {
     opening: Option<ChannelOptions>,
     pub(super) priority: u8,
     deadline: Option<Duration>,
+    /// Time at which the newest message began.
+    newest: Option<Instant>,
+    /// Smoothed time between two messages.
+    interval: Duration,
     /// Messages that are not acknowledged, in the order of their numbers.
     messages: VecDeque<Message>,
     /// Index of the first message that has not been sent to its end.
@@ -60,6 +65,12 @@ struct Message {
     used: u64,
     expires: Option<Instant>,
     is_given_up: bool,
+    /// Whether one chunk took the whole message, so that a copy of that chunk is complete too.
+    is_single: bool,
+    /// Copies of the message that left in later segments.
+    copies: u8,
+    /// Whether a segment with the whole message has arrived.
+    has_arrived: bool,
     /// Chunks of the message in segments that are not acknowledged.
     chunks: u32,
 }
@@ -71,6 +82,8 @@ impl Outgoing {
             opening: None,
             priority: options.priority,
             deadline: (options.deadline > 0).then(|| UNIT * u64::from(options.deadline)),
+            newest: None,
+            interval: Duration::ZERO,
             messages: VecDeque::new(),
             cursor: 0,
             next: 0,
@@ -129,6 +142,7 @@ impl Outgoing {
         let number = self.unfinished.unwrap_or(self.next);
         if number == self.next {
             let expires = self.deadline.map(|deadline| now + deadline);
+            self.note_begin(now);
             self.messages.push_back(Message::new(number, expires));
             self.next += 1;
         }
@@ -146,6 +160,23 @@ impl Outgoing {
         }
         message.is_whole = is_last;
         Ok(number)
+    }
+
+    /// Notes that a message begins. Messages that begin together count as one for the interval.
+    fn note_begin(&mut self, now: Instant) {
+        let since = self.newest.map(|newest| now.saturating_since(newest));
+        if since != Some(Duration::ZERO) {
+            self.newest = Some(now);
+            self.interval = since.map_or(Duration::ZERO, |since| match self.interval {
+                Duration::ZERO => since,
+                interval => (interval * 7 + since.min(LONGEST_INTERVAL)) / 8,
+            });
+        }
+    }
+
+    /// Time after which a message of the channel is worthless; `None` for reliable messages.
+    pub(super) const fn deadline(&self) -> Option<Duration> {
+        self.deadline
     }
 
     /// Whether the application has queued the begin of a message and not its end.
@@ -243,6 +274,7 @@ impl Outgoing {
     fn advance(&mut self, bytes: u64, is_end: bool) {
         let message = &mut self.messages[self.cursor];
         message.chunks += 1;
+        message.is_single = is_end && message.sent == 0;
         if !message.is_given_up {
             let cost = bytes + if message.used == 0 { MESSAGE_COST } else { 0 };
             message.sent += bytes;
@@ -285,12 +317,75 @@ impl Outgoing {
         (message.chunk(self.channel, offset, len, is_last, arrival), data)
     }
 
+    /// Copies of messages before message `first`, newest first, with headers and data of at most `room` bytes. A message has
+    /// at most `limit` copies.
+    pub(super) fn copy(
+        &mut self,
+        first: u64,
+        arrival: Instant,
+        (estimate, limit): (&Estimate, u8),
+        mut room: usize,
+    ) -> Vec<Chunk> {
+        let mut copies = Vec::new();
+        let most = self.deadline.map_or(0, |deadline| estimate.copies(deadline, self.interval)).min(limit);
+        let end = if most > 0 { self.index(first).unwrap_or(self.cursor) } else { 0 };
+        for message in self.messages.range_mut(..end).rev().take(MAX_COPIED) {
+            // Messages before one that is too old are older still.
+            if message.is_worthless(arrival) {
+                break;
+            }
+            let Ok(len) = u16::try_from(message.len) else { continue };
+            let may_be_copied = message.is_single && !message.has_arrived && message.copies < most;
+            let chunk = message.chunk(self.channel, 0, len, true, arrival);
+            let Some(rest) = room.checked_sub(chunk.header_len() + usize::from(len)) else { continue };
+            if may_be_copied {
+                message.copies += 1;
+                room = rest;
+                copies.push(chunk);
+            }
+        }
+        copies
+    }
+
+    /// Notes that a segment with this chunk, or with a copy of it, has arrived.
+    pub(super) fn note_arrival(&mut self, chunk: &Chunk) {
+        if let Chunk::Data { message, .. } = chunk
+            && let Some(at) = self.index(*message)
+        {
+            self.messages[at].has_arrived = self.messages[at].is_single;
+        }
+    }
+
+    /// Whether a chunk of a lost segment need not be retransmitted: its message has arrived in another segment, or is
+    /// worthless. A chunk of the kind GAP then takes its place in any segment.
+    pub(super) fn is_moot(&self, chunk: &Chunk, arrival: Instant) -> bool {
+        let number = match chunk {
+            Chunk::Data { message, .. } => *message,
+            Chunk::Gap { first, .. } => *first,
+            _ => return false,
+        };
+        self.index(number).is_none_or(|at| {
+            let message = &self.messages[at];
+            message.has_arrived || message.is_worthless(arrival)
+        })
+    }
+
+    /// The gap in place of a moot chunk, unless its message has arrived.
+    pub(super) fn gap_of(&mut self, chunk: &Chunk) -> Option<Chunk> {
+        let (Chunk::Data { message: number, .. } | Chunk::Gap { first: number, .. }) = chunk else {
+            return None;
+        };
+        let at = self.index(*number).filter(|&at| !self.messages[at].has_arrived)?;
+        self.give_up(at);
+        Some(self.messages[at].gap(self.channel))
+    }
+
     /// Frees what a chunk has held: its segment and all before it have arrived.
     pub(super) fn release(&mut self, chunk: &Chunk) {
         let (number, end) = match *chunk {
             Chunk::Data { message, offset, len, .. } => (message, offset + u64::from(len)),
             Chunk::Gap { first, .. } => (first, 0),
-            Chunk::Open { .. } | Chunk::Credit { .. } => return,
+            Chunk::Open { .. } | Chunk::Credit { .. } | Chunk::Skip { .. } => return,
         };
         let Some(message) = self.index(number).map(|at| &mut self.messages[at]) else { return };
         message.chunks -= 1;
@@ -320,6 +415,9 @@ impl Message {
             used: 0,
             expires,
             is_given_up: false,
+            is_single: false,
+            copies: 0,
+            has_arrived: false,
             chunks: 0,
         }
     }
@@ -344,6 +442,10 @@ impl Message {
 /// Messages of a channel that may be queued or wait for an ACK: the receiver has at most as many gaps between those that
 /// have arrived.
 pub(super) const MAX_MESSAGES: usize = 4096;
+/// Earlier messages among which a segment chooses those that it copies.
+const MAX_COPIED: usize = 64;
+/// Longest time between two messages that counts for the mean.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
 
 #[cfg(test)]
 #[path = "tests/outgoing.rs"]

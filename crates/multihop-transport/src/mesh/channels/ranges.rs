@@ -25,6 +25,11 @@ impl Ranges {
         self.ranges.range(..end).next_back().is_some_and(|(_, &last)| last > start)
     }
 
+    /// Whether the set has all numbers from `start` to `end - 1`.
+    pub(super) fn covers(&self, start: u64, end: u64) -> bool {
+        self.ranges.range(..=start).next_back().is_some_and(|(_, &last)| last >= end)
+    }
+
     /// Adds the numbers from `start` to `end - 1`, none of which the set has.
     pub(super) fn insert(&mut self, start: u64, end: u64) {
         debug_assert!(start < end && !self.intersects(start, end), "a new range");
@@ -49,5 +54,6 @@ mod tests {
         }
         assert!(set.contains(0) && set.contains(19) && !set.contains(20));
         assert!(set.intersects(19, 30) && !set.intersects(20, 30));
+        assert!(set.covers(0, 20) && set.covers(5, 6) && !set.covers(5, 21) && !set.covers(20, 21));
     }
 }

@@ -7,6 +7,7 @@ use multihop_core::{Duration, Instant, Payload};
 use multihop_wire::control::ChannelLimits;
 use multihop_wire::mesh::{ChannelOptions, Chunk, Segment};
 
+use super::copies::Estimate;
 use super::outgoing::Outgoing;
 use crate::channel::{ChannelError, ChannelId};
 use crate::event::Data;
@@ -40,17 +41,34 @@ pub(in super::super) struct SendSide {
     rings: [VecDeque<u16>; CLASSES],
     /// Credit for the peer that no segment has announced yet, by channel.
     credits: BTreeMap<u16, u64>,
-    /// Chunks of the segments that are not acknowledged.
-    contents: VecDeque<Vec<Chunk>>,
+    /// Contents of the segments that are not acknowledged.
+    contents: VecDeque<Content>,
     /// Serial number of the first entry of `contents`.
     first: u32,
-    /// Shortest time in which a segment arrives.
-    one_way: Duration,
+    /// Measurements of the path.
+    estimate: Estimate,
+    /// Largest number of copies of a message.
+    max_copies: u8,
+    /// Whether the peer understands chunks of the kind SKIP.
+    may_skip: bool,
+}
+
+/// Content of a segment that is not acknowledged.
+#[derive(Debug)]
+struct Content {
+    chunks: Vec<Chunk>,
+    /// Copies of earlier messages in the only transmission of the segment; empty after a retransmission.
+    copies: Vec<Chunk>,
+    /// Bytes that the segment has left at its first transmission.
+    room: usize,
+    /// Whether the segment has left.
+    has_left: bool,
 }
 
 impl SendSide {
-    /// A sender to a peer with these limits.
-    pub(in super::super) fn new(limits: ChannelLimits) -> Self {
+    /// A sender to a peer with these limits, with at most this many copies of a message. `may_skip` is whether the peer
+    /// understands chunks of the kind SKIP.
+    pub(in super::super) fn new(limits: ChannelLimits, max_copies: u8, may_skip: bool) -> Self {
         Self {
             limits,
             channels: BTreeMap::new(),
@@ -58,13 +76,46 @@ impl SendSide {
             credits: BTreeMap::new(),
             contents: VecDeque::new(),
             first: 0,
-            one_way: Duration::ZERO,
+            estimate: Estimate::default(),
+            max_copies,
+            may_skip,
         }
     }
 
-    /// Sets the shortest time in which a segment arrives.
-    pub(in super::super) fn set_one_way(&mut self, one_way: Duration) {
-        self.one_way = one_way;
+    /// Sets the round trips of the path: the shortest one-way time, and the smoothed round trip.
+    pub(in super::super) fn set_round_trip(&mut self, one_way: Duration, round: Duration) {
+        (self.estimate.one_way, self.estimate.round) = (one_way, round);
+    }
+
+    /// Sets the share of segments that the path has lost.
+    pub(in super::super) fn set_loss(&mut self, loss: f64) {
+        self.estimate.loss = loss;
+    }
+
+    /// Whether the peer understands chunks of the kind SKIP.
+    pub(in super::super) const fn may_skip(&self) -> bool {
+        self.may_skip
+    }
+
+    /// Deadline of the messages in a chunk's channel. Chunks that skip segments are as urgent as the messages beside them.
+    pub(in super::super) fn deadline(&self, chunk: &Chunk) -> Option<Duration> {
+        match chunk {
+            Chunk::Data { channel, .. } | Chunk::Gap { channel, .. } => {
+                self.channels.get(channel)?.deadline()
+            }
+            Chunk::Skip { .. } => Some(Duration::MAX),
+            Chunk::Open { .. } | Chunk::Credit { .. } => None,
+        }
+    }
+
+    /// The first class in which a channel with a deadline has something for a segment; credit belongs to class 0.
+    pub(in super::super) fn first_class_with_deadline(&self) -> Option<u8> {
+        if !self.credits.is_empty() {
+            return Some(0);
+        }
+        let has_deadline =
+            |id: &u16| self.channels.get(id).is_some_and(|channel| channel.deadline().is_some());
+        (0..).zip(&self.rings).find(|(_, ring)| ring.iter().any(has_deadline)).map(|(class, _)| class)
     }
 
     /// Opens a channel of this end.
@@ -98,7 +149,7 @@ impl SendSide {
         (data, is_last): (Data, bool),
         buffer: u64,
     ) -> Result<u64, ChannelError> {
-        let arrival = now + self.one_way;
+        let arrival = now + self.estimate.one_way;
         let Some(channel) = self.channels.get_mut(&id.0) else { return Err(ChannelError::Unknown(id)) };
         channel.expire(arrival);
         let pushed = match channel.writable(buffer) {
@@ -130,7 +181,7 @@ impl SendSide {
 
     /// Gives up messages that cannot arrive before their deadline.
     pub(in super::super) fn expire(&mut self, now: Instant) {
-        let arrival = now + self.one_way;
+        let arrival = now + self.estimate.one_way;
         self.channels.values_mut().for_each(|channel| channel.expire(arrival));
         self.settle_all();
     }
@@ -139,7 +190,7 @@ impl SendSide {
     pub(in super::super) fn next_expiry(&self) -> Option<Instant> {
         let deadlines = self.channels.values().filter_map(Outgoing::first_deadline);
         let earliest = deadlines.min()?;
-        Some(Instant::ZERO + earliest.saturating_since(Instant::ZERO + self.one_way))
+        Some(Instant::ZERO + earliest.saturating_since(Instant::ZERO + self.estimate.one_way))
     }
 
     /// Bytes of messages in all channels that are unsent or not acknowledged.
@@ -158,6 +209,16 @@ impl SendSide {
             return Some(0);
         }
         (0..).zip(&self.rings).find(|(_, ring)| !ring.is_empty()).map(|(class, _)| class)
+    }
+
+    /// Gives the turn in a class to a channel with a deadline.
+    pub(in super::super) fn turn_to_deadline(&mut self, class: u8) {
+        let ring = &mut self.rings[usize::from(class)];
+        let has_deadline =
+            |id: &u16| self.channels.get(id).is_some_and(|channel| channel.deadline().is_some());
+        if let Some(at) = ring.iter().position(has_deadline) {
+            ring.rotate_left(at);
+        }
     }
 
     /// Adds a channel to the round robin of its class if it has something to send, otherwise removes it.
@@ -195,7 +256,7 @@ impl SendSide {
         while let Some(&id) = self.rings[usize::from(class)].front()
             && let Some(channel) = self.channels.get_mut(&id)
         {
-            let Some(chunk) = channel.next_chunk(now, self.one_way, room) else { break };
+            let Some(chunk) = channel.next_chunk(now, self.estimate.one_way, room) else { break };
             let len = chunk.header_len() + usize::from(chunk.data_len());
             room -= len;
             chunks.push(chunk);
@@ -209,40 +270,113 @@ impl SendSide {
         if chunks.is_empty() {
             return None;
         }
-        self.contents.push_back(chunks);
+        self.contents.push_back(Content { chunks, copies: Vec::new(), room, has_left: false });
         Some(self.first.wrapping_add(u32::try_from(self.contents.len() - 1).ok()?))
     }
 
-    /// Chunks and data of a segment that leaves now: gaps in place of messages that are worthless.
+    /// Place of the content with a serial number.
+    fn place(&self, serial: u32) -> Option<usize> {
+        usize::try_from(serial.wrapping_sub(self.first)).ok().filter(|&at| at < self.contents.len())
+    }
+
+    /// Chunks and data of a segment that leaves now: gaps in place of messages that are worthless. At its first
+    /// transmission a segment also has `further` chunks, and copies of earlier messages.
     pub(in super::super) fn content(
         &mut self,
         now: Instant,
         serial: u32,
+        further: Vec<Chunk>,
         memory: &mut Option<Vec<u8>>,
     ) -> (Vec<Chunk>, Payload) {
-        let (arrival, mut data) = (now + self.one_way, Payload::EMPTY);
-        let Some(at) =
-            usize::try_from(serial.wrapping_sub(self.first)).ok().filter(|&at| at < self.contents.len())
-        else {
-            return (Vec::new(), data);
-        };
-        for chunk in &mut self.contents[at] {
+        let (arrival, mut data) = (now + self.estimate.one_way, Payload::EMPTY);
+        let Some(at) = self.place(serial) else { return (Vec::new(), data) };
+        let content = &mut self.contents[at];
+        for chunk in &mut content.chunks {
             let Some(channel) = self.channels.get_mut(&chunk.channel()) else { continue };
             let (repeated, bytes) = channel.repeat(chunk, arrival, memory);
             *chunk = repeated;
             append(&mut data, bytes);
         }
-        let chunks = self.contents[at].clone();
+        let mut chunks = content.chunks.clone();
         // A channel may have a gap to announce now, and nothing else.
         chunks.iter().for_each(|chunk| self.settle(chunk.channel()));
+        let used = further.iter().map(Chunk::header_len).sum();
+        chunks.extend(further);
+        let copies = self.copies(at, arrival, used);
+        for copy in &copies {
+            let Some(channel) = self.channels.get_mut(&copy.channel()) else { continue };
+            append(&mut data, channel.repeat(copy, arrival, memory).1);
+        }
+        chunks.extend_from_slice(&copies);
+        (self.contents[at].copies, self.contents[at].has_left) = (copies, true);
         (chunks, data)
+    }
+
+    /// Bytes that a new segment has left for further chunks.
+    pub(in super::super) fn room(&self, serial: u32) -> usize {
+        self.place(serial).map_or(0, |at| self.contents[at].room)
+    }
+
+    /// Copies of messages before those of a new segment, in its channels, if `used` bytes of its room are taken.
+    fn copies(&mut self, at: usize, arrival: Instant, used: usize) -> Vec<Chunk> {
+        let Content { chunks, room, has_left, .. } = &self.contents[at];
+        let mut copies: Vec<Chunk> = Vec::new();
+        if *has_left || self.max_copies == 0 {
+            return copies;
+        }
+        let mut room = room.saturating_sub(used);
+        let mut last = None;
+        for chunk in chunks {
+            let Chunk::Data { channel: id, message, .. } = chunk else { continue };
+            // Chunks of one channel follow each other.
+            if last.replace(*id) == Some(*id) {
+                continue;
+            }
+            let Some(channel) = self.channels.get_mut(id) else { continue };
+            let more = channel.copy(*message, arrival, (&self.estimate, self.max_copies), room);
+            let len = |chunk: &Chunk| chunk.header_len() + usize::from(chunk.data_len());
+            room -= more.iter().map(len).sum::<usize>();
+            copies.extend(more);
+        }
+        copies
+    }
+
+    /// Notes that a segment has arrived, with the copies in it.
+    pub(in super::super) fn note_arrival(&mut self, serial: u32) {
+        let Some(at) = self.place(serial) else { return };
+        let Content { chunks, copies, .. } = &self.contents[at];
+        for chunk in chunks.iter().chain(copies) {
+            if let Some(channel) = self.channels.get_mut(&chunk.channel()) {
+                channel.note_arrival(chunk);
+            }
+        }
+    }
+
+    /// Whether nothing of a lost segment need be retransmitted, except for gaps.
+    pub(in super::super) fn is_moot(&self, now: Instant, serial: u32) -> bool {
+        let arrival = now + self.estimate.one_way;
+        let is_moot = |chunk: &Chunk| {
+            self.channels.get(&chunk.channel()).is_some_and(|channel| channel.is_moot(chunk, arrival))
+        };
+        self.place(serial).is_some_and(|at| self.contents[at].chunks.iter().all(is_moot))
+    }
+
+    /// Gaps that take the place of a moot segment.
+    pub(in super::super) fn gaps(&mut self, serial: u32) -> Vec<Chunk> {
+        let Some(at) = self.place(serial) else { return Vec::new() };
+        let mut gaps: Vec<Chunk> = Vec::new();
+        for chunk in &self.contents[at].chunks {
+            let gap = self.channels.get_mut(&chunk.channel()).and_then(|channel| channel.gap_of(chunk));
+            gaps.extend(gap.filter(|gap| !gaps.contains(gap)));
+        }
+        gaps
     }
 
     /// Frees the content of the oldest segment, which has arrived.
     pub(in super::super) fn release(&mut self) {
-        let Some(chunks) = self.contents.pop_front() else { return };
+        let Some(content) = self.contents.pop_front() else { return };
         self.first = self.first.wrapping_add(1);
-        for chunk in chunks {
+        for chunk in content.chunks {
             if let Some(channel) = self.channels.get_mut(&chunk.channel()) {
                 channel.release(&chunk);
             }

@@ -21,11 +21,15 @@ pub(super) fn config() -> Config {
 
 /// An end that is connected to a peer with channels: the segments of both sides are counted from 0.
 fn end(config: Config) -> MeshEnd {
+    end_with(config, Features::default().with(1))
+}
+
+/// An end that is connected to a peer with these features.
+fn end_with(config: Config, features: Features) -> MeshEnd {
     let mut end = MeshEnd::new(config, PORT, u32::MAX);
     end.connect();
     assert!(end.poll_output(Instant::ZERO).is_some(), "a SYN");
     let limits = ChannelLimits { channels: 4, credit: 1 << 20, message: 1 << 30 };
-    let features = Features::default().with(1);
     let options = SynOptions { features, channels: Some(limits), ..syn_ack().options };
     end.receive(Instant::ZERO, Segment::Control(Control::Syn(Syn { options, ..syn_ack() })));
     while end.poll_output(Instant::ZERO).is_some() {}
@@ -106,7 +110,7 @@ fn a_syn_announces_channels_only_with_the_feature() {
     assert_eq!((without.features, without.channels), (Features::default(), None));
     let with = syn(Config { channel_count: 5000, channel_credit: 1, ..config() });
     let limits = ChannelLimits { channels: 1024, credit: 4096, message: 1 << 40 };
-    assert_eq!((with.features, with.channels), (Features::default().with(1), Some(limits)));
+    assert_eq!((with.features, with.channels), (Features::default().with(1).with(2), Some(limits)));
 }
 
 #[test]
@@ -165,6 +169,67 @@ fn a_lost_message_past_its_deadline_is_retransmitted_as_a_gap() {
     assert_eq!(chunk(&late), Chunk::Gap { channel: 0, first: 2, count: 1, used: 1464 });
     let given_up = end.channel_counters(channel).map(|counters| counters.given_up);
     assert_eq!(given_up, Some(2), "the second one was not acknowledged either");
+}
+
+#[test]
+fn a_new_segment_skips_a_lost_one_whose_message_is_worthless() {
+    let mut end = end_with(config(), Features::default().with(1).with(2));
+    end.notice(Notice::PathInfo { hops: 48 });
+    let deadline = Some(Duration::from_millis(65));
+    let channel = open(&mut end, Options { deadline, ..Options::default() });
+    (0..6).for_each(|_| send(&mut end, at(0), channel, 1400));
+    let sent = leave(&mut end, at(0));
+    ack(&mut end, at(40), 1, &sent[5], &[2, 3, 4]);
+    let mut then = run_until(&mut end, at(59));
+    assert!(then.is_empty(), "retransmissions would be late");
+    send(&mut end, at(60), channel, 100);
+    then.extend(leave(&mut end, at(60)));
+    then.extend(run_until(&mut end, at(80)));
+    let gap = |first| Chunk::Gap { channel: 0, first, count: 1, used: 1464 };
+    let skips = |data: &&Wire| data.chunks[1..] == [gap(1), gap(2), Chunk::Skip { distance: 5, count: 2 }];
+    let new = then.iter().find(skips).unwrap_or_else(|| panic!("{then:?}"));
+    assert_eq!((new.number, new.payload.len()), (6, 100));
+    // All have arrived: the skipped one, too.
+    ack(&mut end, at(110), 7, new, &[]);
+    assert!(end.is_idle());
+}
+
+#[test]
+fn skipped_segments_count_as_arrived() {
+    let mut end = end_with(config(), Features::default().with(1).with(2));
+    let chunks = vec![
+        Chunk::Open { channel: 0, options: ChannelOptions::default() },
+        Chunk::Skip { distance: 3, count: 2 },
+        Chunk::Skip { distance: Chunk::MAX_DISTANCE, count: Chunk::MAX_DISTANCE - 3 },
+    ];
+    end.receive(at(10), Segment::Data(Wire { number: 3, chunks, ask: true, ..Wire::default() }));
+    let next = std::iter::from_fn(|| end.poll_output(at(10))).find_map(|output| match output {
+        Output::Segment(Segment::Ack(ack)) => Some((ack.next, ack.bitmap.contains(1))),
+        _ => None,
+    });
+    assert_eq!(next, Some((2, true)), "segments 0, 1 and 3; 2 is missing");
+}
+
+#[test]
+fn messages_with_a_deadline_leave_once_in_a_round_trip_without_room() {
+    let mut end = end(config());
+    let deadline = Some(Duration::from_millis(200));
+    let channel = open(&mut end, Options { deadline, ..Options::default() });
+    let image = open(&mut end, options(6));
+    send(&mut end, at(0), channel, 100);
+    let sent = leave(&mut end, at(0));
+    ack(&mut end, at(40), 1, &sent[0], &[]);
+    send(&mut end, at(40), image, 100_000);
+    let full = leave(&mut end, at(40));
+    assert!(end.flight() >= end.flight_limit(), "{full:?}");
+    send(&mut end, at(50), channel, 100);
+    assert!(leave(&mut end, at(50)).is_empty(), "the window is full");
+    let fresh = |sent: &[Wire]| {
+        sent.iter().filter(|data| !data.chunks.is_empty() && data.payload.len() == 100).count()
+    };
+    assert_eq!(fresh(&run_until(&mut end, at(79))), 0);
+    let later = run_until(&mut end, at(90));
+    assert_eq!((fresh(&later), end.counters().trickles), (1, 1), "{later:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod close;
 mod exhaustive;
 mod handshake;
 mod multipath;
+mod outage;
 mod pair;
 mod paths;
 mod properties;

@@ -11,15 +11,17 @@ fn chunks() -> Vec<Chunk> {
         Chunk::Data { channel: 5, message: 7, offset: 100, len: 1, is_last: false, slack: None },
         Chunk::Gap { channel: 5, first: 8, count: 2, used: 0 },
         Chunk::Credit { channel: 3, limit: 70_000 },
+        Chunk::Skip { distance: 300, count: 2 },
     ]
 }
 
-const BYTES: [u8; 33] = [
+const BYTES: [u8; 37] = [
     0x01, 0x02, 0x01, 0x47, 0xd0, 0x03, b'g', b'p', b's', // OPEN
     0x43, 0x02, 0x00, 0x02, 0x47, 0x08, // DATA, the whole message 0
     0x44, 0x05, 0x07, 0x40, 0x64, 0x01, // DATA, byte 100 of message 7
     0x10, 0x05, 0x08, 0x02, 0x00, // GAP
     0x20, 0x03, 0x80, 0x01, 0x11, 0x70, // CREDIT
+    0x30, 0x41, 0x2c, 0x02, // SKIP
     0x00,
 ];
 
@@ -31,9 +33,9 @@ fn emitted(chunks: &[Chunk]) -> Vec<u8> {
 
 #[test]
 fn known_bytes() {
-    assert_eq!(emitted(&chunks()), BYTES[..32]);
+    assert_eq!(emitted(&chunks()), BYTES[..36]);
     let lengths: Vec<usize> = chunks().iter().map(Chunk::header_len).collect();
-    assert_eq!(lengths, [9, 6, 6, 5, 6]);
+    assert_eq!(lengths, [9, 6, 6, 5, 6, 4]);
     let segment = Segment::Data(Data {
         every: 8,
         number: 5,
@@ -45,9 +47,9 @@ fn known_bytes() {
     });
     let mut out = Vec::new();
     segment.emit(&mut out);
-    let head = [0x50, 8, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7, 0, 32];
-    assert_eq!(out, [&head, &BYTES[..32], b"abc"].concat());
-    assert_eq!(segment.header_len(), 16 + 2 + 32);
+    let head = [0x50, 8, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7, 0, 36];
+    assert_eq!(out, [&head, &BYTES[..36], b"abc"].concat());
+    assert_eq!(segment.header_len(), 16 + 2 + 36);
     assert_eq!(Segment::parse(&out), Ok(segment));
 }
 
@@ -74,7 +76,13 @@ fn numbers_have_the_shortest_of_four_lengths() {
 #[test]
 fn what_is_not_a_chunk_is_refused() {
     let refused = |bytes: &[u8]| Chunk::parse(&mut Reader::new(bytes)).unwrap_err().to_string();
-    assert_eq!(refused(&[0x30, 0]), "kind of a chunk is 48, allowed: 0x00, 0x01, 0x10, 0x20, 0x40 to 0x47");
+    assert_eq!(
+        refused(&[0x31, 0]),
+        "kind of a chunk is 49, allowed: 0x00, 0x01, 0x10, 0x20, 0x30, 0x40 to 0x47"
+    );
+    for skip in [[0x30, 0, 0].as_slice(), &[0x30, 3, 0], &[0x30, 3, 4], &[0x30, 0x80, 0, 0x40, 0, 1]] {
+        assert!(refused(skip).starts_with("segments of a skip"), "{skip:?}");
+    }
     assert_eq!(refused(&[0x00, 3]), "number of a new channel is 3, allowed: an even number");
     assert_eq!(refused(&[0x00, 2, 8]), "priority of a channel is 8, allowed: 0 to 7");
     assert_eq!(refused(&[0x00, 2, 0, 0, 33]), "length of a channel's name is 33, allowed: 0 to 32");

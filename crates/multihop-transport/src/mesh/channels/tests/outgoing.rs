@@ -118,6 +118,51 @@ fn a_late_retransmission_is_a_gap_and_so_is_the_rest_of_its_message() {
 }
 
 #[test]
+fn later_segments_have_copies_of_messages_that_may_be_lost() {
+    let estimate =
+        |loss| Estimate { one_way: Duration::from_millis(10), round: Duration::from_millis(200), loss };
+    let mut channel = channel(100, 65_536);
+    let sent = [0, 20, 40, 60].map(|ms| {
+        push(&mut channel, ms, 50, true);
+        next(&mut channel, ms).expect("data")
+    });
+    let copy = |channel: &mut Outgoing, loss, arrival, room| -> Vec<u64> {
+        let copies = channel.copy(3, at(arrival), (&estimate(loss), 2), room);
+        copies.into_iter().filter_map(|chunk| data(Some(chunk))).map(|(message, ..)| message).collect()
+    };
+    assert_eq!(copy(&mut channel, 0.0, 70, 1000), []);
+    assert_eq!(copy(&mut channel, 0.5, 70, 60), [2], "there is room for one");
+    channel.note_arrival(&sent[1]);
+    assert_eq!(copy(&mut channel, 0.5, 70, 1000), [2, 0]);
+    assert_eq!(copy(&mut channel, 0.5, 70, 1000), [0], "two copies are enough");
+    assert_eq!(copy(&mut channel, 0.5, 100, 1000), [], "the first message is worthless");
+}
+
+#[test]
+fn a_message_in_several_chunks_is_not_copied() {
+    let estimate = Estimate { round: Duration::from_secs(1), loss: 0.5, ..Estimate::default() };
+    let mut channel = channel(100, 65_536);
+    push(&mut channel, 0, 1500, true);
+    push(&mut channel, 0, 10, true);
+    (0..3).for_each(|_| drop(next(&mut channel, 0)));
+    assert_eq!(channel.copy(1, at(10), (&estimate, 8), 4000), []);
+}
+
+#[test]
+fn a_lost_chunk_is_moot_once_its_message_has_arrived_or_is_worthless() {
+    let mut channel = channel(100, 65_536);
+    push(&mut channel, 0, 50, true);
+    push(&mut channel, 50, 50, true);
+    let [first, second] = [0, 50].map(|ms| next(&mut channel, ms).expect("data"));
+    assert!(!channel.is_moot(&first, at(99)) && channel.is_moot(&first, at(100)));
+    assert_eq!(gap(channel.gap_of(&first)), Some((0, 1, 114)));
+    assert!(!channel.is_moot(&second, at(100)));
+    channel.note_arrival(&second);
+    assert!(channel.is_moot(&second, at(100)));
+    assert_eq!(channel.gap_of(&second), None);
+}
+
+#[test]
 fn acknowledged_bytes_are_freed() {
     let mut channel = channel(0, 65_536);
     let bytes: Vec<u8> = (0..=255).cycle().take(2000).collect();

@@ -1,7 +1,8 @@
+use super::super::copies::MAX_COPIES;
 use super::*;
 
 fn side(credit: u32) -> SendSide {
-    SendSide::new(ChannelLimits { channels: 8, credit, message: 1 << 40 })
+    SendSide::new(ChannelLimits { channels: 8, credit, message: 1 << 40 }, MAX_COPIES, true)
 }
 
 fn open(side: &mut SendSide, priority: u8) -> ChannelId {
@@ -20,7 +21,7 @@ fn push(side: &mut SendSide, channel: ChannelId, len: u64) {
 fn fill(side: &mut SendSide) -> Vec<(u16, u16)> {
     let class = side.first_class().expect("something to send");
     let serial = side.fill(Instant::ZERO, class, 1000).expect("something fits");
-    let (chunks, data) = side.content(Instant::ZERO, serial, &mut None);
+    let (chunks, data) = side.content(Instant::ZERO, serial, Vec::new(), &mut None);
     let lengths: Vec<_> = chunks.iter().map(|chunk| (chunk.channel(), chunk.data_len())).collect();
     assert_eq!(data.len(), lengths.iter().map(|&(_, len)| usize::from(len)).sum::<usize>());
     let header: usize = chunks.iter().map(Chunk::header_len).sum();
@@ -77,7 +78,7 @@ fn credit_for_the_peer_leaves_before_all_messages_with_the_newest_value() {
     side.grant(channel, 100);
     side.grant(channel, 200);
     let serial = side.fill(Instant::ZERO, side.first_class().expect("credit"), 1000).expect("it fits");
-    let (chunks, _) = side.content(Instant::ZERO, serial, &mut None);
+    let (chunks, _) = side.content(Instant::ZERO, serial, Vec::new(), &mut None);
     assert_eq!(chunks, [Chunk::Credit { channel: 0, limit: 200 }]);
     assert_eq!(fill(&mut side), [(0, 993)]);
 }
