@@ -578,8 +578,8 @@ class FlowTransport(TypedDict, total=False):
     """Number of segments that a sender keeps in queues along the path. Default: 0.4."""
 
     copies: int
-    """Largest number of copies of a message with a deadline, which travel in later segments where losses and
-    the round trip require them; 0: none. Default: 8.
+    """Largest number of copies of a message with a deadline, which travel in later segments where losses
+    and the round trip require them; 0: none. Default: 8.
     """
 
     correction: float
