@@ -430,7 +430,8 @@ impl MeshEnd {
     /// Whether a path has something that may leave without room in the window.
     fn may_trickle(&self, path: usize, has_messages: bool) -> bool {
         let is_frozen = self.paths[path].is_frozen();
-        (has_messages || (is_frozen && self.send.begins_with_channels()))
+        let loses = is_frozen || self.send.loses(path);
+        ((has_messages && loses) || (is_frozen && self.send.begins_with_channels()))
             && !(is_frozen && self.has_other_path(path))
     }
 
@@ -462,7 +463,7 @@ impl MeshEnd {
 
     /// Completes the header of a segment that leaves now on a path.
     fn leave(&mut self, now: Instant, path: usize, data: Wire) -> Wire {
-        let ack_hold = self.send.ack_hold(&data);
+        let ack_hold = self.send.ack_hold(path, &data);
         let (every, hold) = self.paths[path].leave(now, &self.config, ack_hold);
         let one = &self.paths[path];
         // The last segment, or the last that the window allows: nothing follows that would cause an ACK.

@@ -36,7 +36,7 @@ pub(super) struct Sender {
     pub(super) lost: Lost,
     /// Segments in `pieces` that wait for a chunk of the kind SKIP.
     pub(super) moot: usize,
-    tracks: [Track; PATHS],
+    pub(super) tracks: [Track; PATHS],
     /// Whether there is a second path, so that an ACK may be older than one of the other path.
     is_split: bool,
     /// Number of the first segment beyond the peer's receive window.
@@ -46,7 +46,7 @@ pub(super) struct Sender {
 
 /// Transmissions over one path that wait for an ACK.
 #[derive(Clone, Copy, Debug)]
-struct Track {
+pub(super) struct Track {
     /// Segments transmitted, and neither acknowledged nor considered lost.
     in_flight: usize,
     /// Number of the next transmission.
@@ -54,7 +54,7 @@ struct Track {
     /// Largest transmission number that the peer has acknowledged; initially the number of the SYN.
     newest: u64,
     /// Share of first transmissions that were lost.
-    loss: LossShare,
+    pub(super) loss: LossShare,
 }
 
 /// The end of this side's stream: a segment without payload.

@@ -76,15 +76,20 @@ impl Sender {
         Some((Data { ask: true, ..self.add(now, path, content) }, false))
     }
 
+    /// Whether a path loses more than a hundredth of the segments.
+    pub(super) fn loses(&self, path: usize) -> bool {
+        self.tracks[path].loss.share() > MIN_LOSS
+    }
+
     /// Whether the oldest segment without an ACK is of channels.
     pub(super) fn begins_with_channels(&self) -> bool {
         self.pieces.front().is_some_and(|piece| matches!(piece.content, Content::Chunks { .. }))
     }
 
     /// The longest time for which the ACK of a segment may wait: a fraction of the shortest deadline, if all its messages
-    /// have one.
-    pub(super) fn ack_hold(&self, data: &Data) -> Option<Duration> {
-        let channels = self.channels.as_ref()?;
+    /// have one. Without losses nothing needs an early ACK, which would cost air.
+    pub(super) fn ack_hold(&self, path: usize, data: &Data) -> Option<Duration> {
+        let channels = self.channels.as_ref().filter(|_| self.loses(path))?;
         let deadlines = data.chunks.iter().map(|chunk| channels.deadline(chunk));
         let shortest = deadlines.reduce(|shortest, deadline| Some(shortest?.min(deadline?)))?;
         Some(shortest? / DEADLINE_PER_HOLD)
@@ -105,5 +110,7 @@ fn add_skip(skips: &mut Vec<Chunk>, next: u16) {
     }
 }
 
+/// Share of lost segments above which messages with a deadline do not wait for room in the window.
+const MIN_LOSS: f64 = 0.01;
 /// Fraction of a deadline for which the ACK of a message may wait.
 const DEADLINE_PER_HOLD: u64 = 8;

@@ -179,6 +179,12 @@ impl Outgoing {
         self.deadline
     }
 
+    /// Whether a message with a deadline waits that can still arrive in time. Gaps alone are not urgent.
+    pub(super) fn has_fresh(&self) -> bool {
+        let newest = self.messages.back().filter(|_| self.cursor < self.messages.len());
+        self.deadline.is_some() && newest.is_some_and(|message| !message.is_given_up)
+    }
+
     /// Whether the application has queued the begin of a message and not its end.
     pub(super) fn is_unfinished(&self) -> bool {
         self.unfinished.is_some()

@@ -113,8 +113,7 @@ impl SendSide {
         if !self.credits.is_empty() {
             return Some(0);
         }
-        let has_deadline =
-            |id: &u16| self.channels.get(id).is_some_and(|channel| channel.deadline().is_some());
+        let has_deadline = |id: &u16| self.channels.get(id).is_some_and(Outgoing::has_fresh);
         (0..).zip(&self.rings).find(|(_, ring)| ring.iter().any(has_deadline)).map(|(class, _)| class)
     }
 
@@ -214,8 +213,7 @@ impl SendSide {
     /// Gives the turn in a class to a channel with a deadline.
     pub(in super::super) fn turn_to_deadline(&mut self, class: u8) {
         let ring = &mut self.rings[usize::from(class)];
-        let has_deadline =
-            |id: &u16| self.channels.get(id).is_some_and(|channel| channel.deadline().is_some());
+        let has_deadline = |id: &u16| self.channels.get(id).is_some_and(Outgoing::has_fresh);
         if let Some(at) = ring.iter().position(has_deadline) {
             ring.rotate_left(at);
         }

@@ -211,7 +211,7 @@ fn skipped_segments_count_as_arrived() {
 }
 
 #[test]
-fn messages_with_a_deadline_leave_once_in_a_round_trip_without_room() {
+fn messages_with_a_deadline_wait_for_room_while_nothing_is_lost() {
     let mut end = end(config());
     let deadline = Some(Duration::from_millis(200));
     let channel = open(&mut end, Options { deadline, ..Options::default() });
@@ -220,16 +220,11 @@ fn messages_with_a_deadline_leave_once_in_a_round_trip_without_room() {
     let sent = leave(&mut end, at(0));
     ack(&mut end, at(40), 1, &sent[0], &[]);
     send(&mut end, at(40), image, 100_000);
-    let full = leave(&mut end, at(40));
-    assert!(end.flight() >= end.flight_limit(), "{full:?}");
+    assert!(!leave(&mut end, at(40)).is_empty());
+    assert!(end.flight() >= end.flight_limit(), "the window is full");
     send(&mut end, at(50), channel, 100);
-    assert!(leave(&mut end, at(50)).is_empty(), "the window is full");
-    let fresh = |sent: &[Wire]| {
-        sent.iter().filter(|data| !data.chunks.is_empty() && data.payload.len() == 100).count()
-    };
-    assert_eq!(fresh(&run_until(&mut end, at(79))), 0);
-    let later = run_until(&mut end, at(90));
-    assert_eq!((fresh(&later), end.counters().trickles), (1, 1), "{later:?}");
+    assert!(run_until(&mut end, at(90)).is_empty());
+    assert_eq!(end.counters().trickles, 0);
 }
 
 #[test]
