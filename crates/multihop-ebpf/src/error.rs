@@ -31,6 +31,14 @@ pub enum TcpError {
     /// No controls are loaded that could be removed.
     #[error("the controls are not loaded")]
     NotLoaded,
+    /// The kernel forbids a program although the user has the capabilities.
+    #[error("this kernel forbids the program {program}: {error}")]
+    Forbidden {
+        /// Name of the program.
+        program: String,
+        /// The error that the kernel returned.
+        error: io::Error,
+    },
     /// The kernel refused a step of loading.
     #[error("{step}: {reason}")]
     Kernel {

@@ -406,6 +406,9 @@ pub(super) fn refused(step: &'static str, error: &io::Error) -> TcpError {
 }
 
 fn explained(what: &str, refusal: Refusal) -> TcpError {
+    if refusal.error.kind() == io::ErrorKind::PermissionDenied {
+        return TcpError::Forbidden { program: what.to_owned(), error: refusal.error };
+    }
     let reason = match refusal.explanation.as_str() {
         "" => format!("{what}: {}", refusal.error),
         explanation => format!("{what}: {} ({explanation})", refusal.error),
