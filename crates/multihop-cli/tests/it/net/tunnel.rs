@@ -298,7 +298,7 @@ fn all_ip(options: &[&str], classes: usize) {
     let (Some(ping), Some(curl)) = (program("ping"), program("curl")) else {
         return println!("skipped: ping or curl is not installed");
     };
-    let folder = Folder::new("tun");
+    let folder = Folder::new(&format!("tun-{classes}"));
     let start =
         |host: usize, command: &mut Command| chain.hosts[host].run(|| Running::of(command, &folder)).unwrap();
     let multihop = || Command::new(env!("CARGO_BIN_EXE_multihop"));
