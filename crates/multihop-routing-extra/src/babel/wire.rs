@@ -437,7 +437,7 @@ impl SeqnoRequest {
 
 impl Channels {
     /// Creates the list of these channels, from 1 to 255; [`INTERFERING`] interferes with all. Only the first
-    /// [`MAX_CHANNELS`] are kept.
+    /// `MAX_CHANNELS` are kept.
     pub fn new(channels: impl IntoIterator<Item = u8>) -> Self {
         let mut all = Self::default();
         for (place, channel) in all.list.iter_mut().zip(channels) {

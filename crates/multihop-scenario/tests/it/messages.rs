@@ -164,7 +164,7 @@ fn a_key_of_another_kind_is_an_error() {
     );
     assert_eq!(
         with("[flow]", "bytes = 4"),
-        "x.toml:6:1: flow.0.bytes: is not a key here, allowed with app = \"file\""
+        "x.toml:6:1: flow.0.bytes: is not a key here, allowed with app = \"file\", \"spread\""
     );
 }
 
