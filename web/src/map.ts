@@ -101,7 +101,10 @@ export class MapView {
       }
       this.scale(ground);
     }
-    surface.context.drawImage(this.ground, 0, 0, width, height);
+    if (this.ground.width > 0 && this.ground.height > 0) {
+      // A map that the page shows only later has no size yet, and an empty image is an error.
+      surface.context.drawImage(this.ground, 0, 0, width, height);
+    }
   }
 
   /** The station at a place in the canvas. */
