@@ -238,9 +238,10 @@ def draw(rows: Sequence[dict[str, Any]]) -> str:
         shown = {"images": "alone", "both": "beside commands"}[load]
         right.barh([row + shift for row in range(len(names))], rates, 0.34, color=colour, label=shown)
     right.set(xlabel="goodput of images, Mb/s")
-    for panel, side in ((left, "left"), (right, "right")):
-        labels = panel.get_legend_handles_labels()
-        figure.legend(*labels, loc=f"outside lower {side}", ncols=2, fontsize="small")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=2, fontsize="small")
+    handles, labels = right.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize="small")
     return report.svg(figure)
 
 
