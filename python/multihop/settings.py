@@ -792,7 +792,9 @@ class MacTurns(TypedDict, total=False):
     """Failed transmissions of a packet from which on its station starves. Default: 5."""
 
     hold: float
-    """Time for which a station starves after the latest sign of it, s. Default: 0.1."""
+    """Time for which a station counts as starving after its latest transmission with a packet that failed
+    `failures` times or was in service for `patience`, s. Default: 0.1.
+    """
 
     longest: float
     """Longest pause of a station after one request, s. A pause is as long as the data that the station
@@ -1451,7 +1453,7 @@ class Radio(TypedDict, total=False):
 
     cca_dbm: float
     """Received power at which the medium counts as busy, dBm. Default: -78.071 with the budget ns-2;
-    otherwise -62 over 20 MHz, and as dense over other channel widths.
+    otherwise -62 for a 20 MHz channel, and the same power per hertz for other channel widths.
     """
 
     detection_db: float

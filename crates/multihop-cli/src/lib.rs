@@ -120,7 +120,7 @@ enum CommandError {
     Reported,
     /// The arguments are wrong in a way that clap cannot check: exit code 2.
     Usage(String),
-    /// Another program uses the required address or name: exit code 4.
+    /// Another `multihop route` runs in this network namespace: exit code 4.
     #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     Taken(String),
     /// This many entries were not sent, all others were: exit code 3.

@@ -83,8 +83,8 @@ impl Drop for Entry {
     }
 }
 
-/// Runs a shell, or another program, at a station (number or name) of an emulation. `pid` selects one of
-/// several emulations.
+/// Runs a program at a station (number or name) of a running emulation, a shell if `words` is empty. `pid` selects
+/// the emulation if several run.
 pub fn enter(station: &str, pid: Option<u32>, words: &[OsString]) -> Result<ExitStatus, EmulateError> {
     let description = find(pid)?;
     let stations = &description.stations;

@@ -128,7 +128,7 @@ fn cover(files: &[(&str, &str)]) -> io::Result<()> {
         fs::write(&file, text)?;
         mount(Some(&file), *path, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
     }
-    // The file system in memory exists as long as the mounts of its files.
+    // Detaches the tmpfs from its folder. The kernel keeps it while the bind mounts of its files exist.
     Ok(umount2(&memory, MntFlags::MNT_DETACH)?)
 }
 

@@ -92,7 +92,7 @@ pub struct Limits {
     pub lingering: usize,
     /// Largest amount of unsent or unacknowledged data of one connection, bytes.
     pub send_buffer: usize,
-    /// Bytes of the buffers of all connections of a listener.
+    /// Largest memory for the buffers of all connections of a listener, bytes.
     pub memory: usize,
 }
 

@@ -153,8 +153,8 @@ pub struct Sinr {
     /// dBm for 802.11b, -93.96 for 802.11a), otherwise 5 dB (802.11a: -95.96).
     #[key(DBM)]
     pub noise_floor_dbm: f64,
-    /// Received power at which the medium counts as busy, dBm. Default: -78.071 with the budget ns-2; otherwise -62 over 20 MHz, and as
-    /// dense over other channel widths.
+    /// Received power at which the medium counts as busy, dBm. Default: -78.071 with the budget ns-2; otherwise -62 for a 20 MHz
+    /// channel, and the same power per hertz for other channel widths.
     #[key(DBM)]
     pub cca_dbm: f64,
     /// Model of the errors of OFDM frames: that of NIST, or that of the simulator YANS.
@@ -284,7 +284,8 @@ pub struct TurnParams {
     /// Time that a packet is in service from which on its station starves, s.
     #[key(0.0..=1000.0)]
     pub patience: Duration,
-    /// Time for which a station starves after the latest sign of it, s.
+    /// Time for which a station counts as starving after its latest transmission with a packet that failed `failures` times or was in
+    /// service for `patience`, s.
     #[key(0.0..=1000.0)]
     pub hold: Duration,
     /// Time for which responses pass a decoded request on, s.

@@ -35,7 +35,7 @@ impl Allowance {
         self.paid_at
     }
 
-    /// Whether the share allows the next work to begin now.
+    /// Returns whether pauses have paid for all earlier work, so that the next work may begin now.
     pub(crate) fn is_ready(&self, now: Instant) -> bool {
         self.paid_at <= now
     }

@@ -51,7 +51,8 @@ impl Watched {
     }
 }
 
-/// The recorded quantities of an end, in the order of its table.
+/// The quantities of one end of a flow that the scenario records, in the order in which the connection declares
+/// them.
 fn watch(end: &dyn Connection, side: Side, what: &[Series]) -> Vec<Watched> {
     let is_wanted = |quantity: &Quantity| {
         quantity.side == side && what.iter().any(|series| series.word() == quantity.name)

@@ -71,7 +71,8 @@ impl BridgeListener {
         let _ = self.ready.shutdown(std::net::Shutdown::Both);
     }
 
-    /// Waits in `recv`, which restarts under `SA_RESTART`, unlike `poll` (signal(7)).
+    /// Waits until a connection is ready or the listener is closed. Uses `recv`, which the kernel restarts after a
+    /// signal under `SA_RESTART`; `poll` is never restarted (signal(7)).
     fn wait(&self) -> io::Result<()> {
         self.receive(MsgFlags::MSG_PEEK).map(drop)
     }

@@ -76,7 +76,7 @@ fn emit(magic: &[u8], value: u16, number: Number, offer: OfferId) -> Vec<u8> {
     [magic, &value.to_be_bytes(), &number, &offer].concat()
 }
 
-/// Answers the questions for one code until it is dropped.
+/// Task that answers broadcast searches for the sender of one code. Dropping it ends the task.
 #[derive(Debug)]
 pub(super) struct Beacon(JoinHandle<()>);
 

@@ -80,7 +80,7 @@ impl Driver<'_> {
         client.control.send(&json!({"event": "ready", "stations": stations}));
     }
 
-    /// Answers the requests of the client; whether it ends the emulation.
+    /// Answers requests of the client. Returns true if the client sent an end request or closed its input.
     pub(super) fn serve_client(&mut self, now: Instant) -> Result<bool, EmulateError> {
         for _ in 0..TURN {
             let Some(line) = self.client.as_ref().and_then(|client| client.control.poll()) else { break };

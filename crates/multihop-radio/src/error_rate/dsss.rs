@@ -69,7 +69,8 @@ fn mistaken(energy: f64, correlation: f64) -> f64 {
     (1.0 - ratio * ratio) * sum / (2.0 * COSINES.len() as f64)
 }
 
-/// Energy / noise density above which [`mistaken`] is 0: `(b - a)^2 = energy (1 - correlation)`.
+/// Ratio of energy to noise density above which [`mistaken`] returns 0, because its exponent
+/// `energy (1 - correlation) / 2` exceeds [`NEVER`].
 fn safe_energy(correlation: f64) -> f64 {
     2.0 * NEVER / (1.0 - correlation)
 }

@@ -2,10 +2,6 @@
 //! One category is in front: its backoff, service and queue are in the fields of the station, so that the
 //! frame exchange is the same as under DCF. The category in front is the one in an exchange, or else the one
 //! whose backoff ends first. This module stores the other categories.
-//!
-//! One category stands in front: the station's own backoff, service and queue are those of this category, so that the
-//! frame exchange is that of DCF. It is the one that is in an exchange, or else the one whose backoff ends first. The
-//! others wait here.
 
 use core::mem::swap;
 

@@ -39,7 +39,7 @@ impl Environment {
     }
 }
 
-/// Free-space loss at 1 m, dB to two decimals, for the frequency's band rounded to 0.1 GHz.
+/// Free-space loss at 1 m, dB, rounded to two decimals; the frequency is first rounded to 0.1 GHz.
 pub(super) fn free_space_db(frequency: f64) -> f64 {
     let band = (frequency / 1e8).round().max(1.0) * 1e8;
     (-20.0 * libm::log10(friis(band)) * 100.0).round() / 100.0

@@ -104,7 +104,8 @@ fn merged(known: &Advertised, added: &Advertised) -> Arc<Advertised> {
     Arc::new(Advertised { sequence: added.sequence, complete: known.complete, links })
 }
 
-/// Largest number of originators that a node stores, equal to the number that a search finds.
+/// Largest number of originators for which a node stores sequence numbers of TCs. A TC of a further originator is
+/// refused.
 const MAX_NODES: usize = u16::MAX as usize;
 
 /// Whether `a` is newer than `b`, with wrap-around (RFC 7181, section 21).

@@ -115,7 +115,8 @@ pub(super) fn refuse_several(
 /// Length of a gateway's interface name to which `-` and the number of a radio are appended, bytes: Linux has names of 15.
 const LONGEST_PREFIX: usize = 13;
 
-/// The nodes that have a radio; the inner `None` means all nodes.
+/// Nodes that have this radio; `Some(None)` means all nodes, `None` an unknown node in the list (reported as a
+/// fault).
 #[expect(clippy::option_option, reason = "a fault, all nodes, or some")]
 fn places(
     radio: &RadioTable,

@@ -37,7 +37,7 @@ impl TpaKind {
         self.paced
     }
 
-    /// Parameters that the name sets on top of a profile.
+    /// Parameters of this kind of TPA: the profile with the kind's window, ACK policy and pacing.
     pub(super) fn parameters(self, profile: Config) -> TpaParameters {
         TpaParameters { kind: self, config: self.config(profile) }
     }

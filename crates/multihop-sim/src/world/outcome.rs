@@ -116,7 +116,7 @@ impl World<'_> {
         begun || self.context.scenario.flows[id.index()].begins_by_itself()
     }
 
-    /// Result of a flow. `paths` is the flow's time by hops of its shortest path, if known.
+    /// Result of a flow. `paths` is the time for which the flow's shortest path had each number of hops, if known.
     fn flow_result(&self, id: FlowId, paths: Option<&TimeByHops>) -> FlowResult {
         let flow = &self.context.scenario.flows[id.index()];
         let state = &self.ends.flows[id.index()];

@@ -359,7 +359,7 @@ impl SendSide {
         self.place(serial).is_some_and(|at| self.contents[at].chunks.iter().all(is_moot))
     }
 
-    /// Gaps that take the place of a moot segment.
+    /// Gaps to announce in place of a lost segment whose messages need no retransmission.
     pub(in super::super) fn gaps(&mut self, serial: u32) -> Vec<Chunk> {
         let Some(at) = self.place(serial) else { return Vec::new() };
         let mut gaps: Vec<Chunk> = Vec::new();
