@@ -793,7 +793,7 @@ class MacTurns(TypedDict, total=False):
 
     hold: float
     """Time for which a station counts as starving after its latest transmission with a packet that failed
-    `failures` times or was in service for `patience`, s. Default: 0.1.
+    failures times or was in service for patience, s. Default: 0.1.
     """
 
     longest: float
