@@ -359,8 +359,6 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "clippy": lambda: check(*CLIPPY.split()),
     "clippy-demo": lambda: check(*CLIPPY_DEMO.split()),
     "cargo": cargo_test,
-    # The command and the package of users have the default features alone.
-    "default-features": lambda: check("cargo", "check", "--package", "multihop-py", "--locked", "--quiet"),
     "bare": bare,
     "fuzz": fuzz,
     "ruff": lambda: in_venv("ruff", "check", "."),
@@ -371,12 +369,14 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "doc": doc,
     "mypy": lambda: in_venv("mypy"),
     "stubtest": lambda: in_venv("mypy.stubtest", "multihop._core"),
+    # The command and the package of users have the default features alone.
+    "default-features": lambda: check("cargo", "check", "--package", "multihop-py", "--locked", "--quiet"),
     "site": site,
     "supply": script("check_supply"),
     "advisories": lambda: check(sys.executable, "tools/check_supply.py", "advisories"),
 }
 
-BESIDE = ("fuzz", "wheel", "web", "doc", "mypy", "stubtest")
+BESIDE = ("fuzz", "wheel", "web", "doc", "mypy", "stubtest", "default-features")
 """Steps that run, one after the other, beside the rest; those after `wheel` need the wheel."""
 
 if __name__ == "__main__":
