@@ -33,8 +33,10 @@
 
 extern crate alloc;
 
+mod dscp;
 mod error;
 mod quoted;
+pub use dscp::dscp;
 pub use error::ParseError;
 pub use quoted::{PROTOCOL_EXPERIMENT, Quoted};
 

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use multihop_wire::dscp;
+
 /// Rules that give each flow a class from 0 to 7, of which 0 is sent first.
 #[derive(Clone, Debug, Default)]
 pub struct Classes(Vec<ClassRule>);
@@ -55,15 +57,6 @@ impl Classes {
     pub(super) fn all(&self) -> BTreeSet<u8> {
         let has_usual = !self.0.iter().any(|rule| rule.flows == Flows::All);
         self.0.iter().map(|rule| rule.class).chain(has_usual.then_some(USUAL)).collect()
-    }
-}
-
-/// DSCP of an IP packet.
-fn dscp(packet: &[u8]) -> Option<u8> {
-    match packet.first()? >> 4 {
-        4 => Some(packet.get(1)? >> 2),
-        6 => Some((packet[0] & 0xf) << 2 | packet.get(1)? >> 6),
-        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use multihop_core::NodeId;
 use multihop_radio::frame::BROADCAST;
-use multihop_wire::ParseError;
+use multihop_wire::{ParseError, dscp};
 
 use super::{RealPacket, truncated};
 
@@ -56,7 +56,7 @@ impl EthernetFrame {
     /// DSCP of the IP packet in the frame; `None` for frames of other protocols.
     pub(crate) fn dscp(&self) -> Option<u8> {
         let is_ip = matches!(self.ethertype(), multihop_wire::ipv4::ETHERTYPE | super::v6::ETHERTYPE);
-        super::dscp(self.payload()).filter(|_| is_ip)
+        dscp(self.payload()).filter(|_| is_ip)
     }
 
     /// Bytes after the Ethernet header.

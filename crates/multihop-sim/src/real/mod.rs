@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use multihop_core::NodeId;
-use multihop_wire::ParseError;
+use multihop_wire::{ParseError, dscp};
 
 pub use self::ethernet::EthernetFrame;
 
@@ -144,16 +144,6 @@ impl RealPacket {
         }
         let fragments = v4::fragments(&self.bytes, mtu)?.into_iter();
         Some(fragments.map(|bytes| Self { version: Version::V4, bytes: bytes.into() }).collect())
-    }
-}
-
-/// DSCP of an IP packet; `None` if the bytes are not one.
-fn dscp(packet: &[u8]) -> Option<u8> {
-    let &[first, second, ..] = packet else { return None };
-    match first >> 4 {
-        4 => Some(second >> 2),
-        6 => Some((first & 0xf) << 2 | second >> 6),
-        _ => None,
     }
 }
 
