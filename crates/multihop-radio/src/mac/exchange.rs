@@ -75,7 +75,9 @@ impl Mac {
         } else {
             self.own.front.long_count = 0;
         }
-        self.count_delivered(now, config);
+        if let Some(params) = &config.params.turns {
+            self.count_delivered(now, params);
+        }
         if self.batch().is_some() {
             self.receive_single_ack(now, config);
             return;
@@ -305,7 +307,9 @@ impl Mac {
         wait: Duration,
         config: &MacConfig,
     ) -> Transmission {
-        self.request_turn(now, &mut frame, (phase, airtime), config);
+        if let Some(params) = &config.params.turns {
+            self.request_turn(now, &mut frame, (phase, airtime), params);
+        }
         self.phase = phase;
         self.response_due = now + wait;
         self.idle_since = now + airtime;

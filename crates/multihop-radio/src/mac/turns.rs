@@ -65,14 +65,14 @@ impl Mac {
     }
 
     /// Sets the request for a turn in a frame that the station transmits, and adds the airtime of data.
+    #[cold]
     pub(super) fn request_turn(
         &mut self,
         now: Instant,
         frame: &mut Frame,
         (phase, airtime): (Phase, Duration),
-        config: &MacConfig,
+        params: &TurnParams,
     ) {
-        let Some(params) = &config.params.turns else { return };
         if self.is_held_up(now, params) {
             self.own.turns.starves_until = now + params.hold;
         }
@@ -102,8 +102,8 @@ impl Mac {
     }
 
     /// Adds the airtime of the latest data frame, which was acknowledged.
-    pub(super) fn count_delivered(&mut self, now: Instant, config: &MacConfig) {
-        let Some(params) = &config.params.turns else { return };
+    #[cold]
+    pub(super) fn count_delivered(&mut self, now: Instant, params: &TurnParams) {
         let turns = &mut self.own.turns;
         turns.delivered = turns.airtime(now, params) + turns.latest.as_secs_f64();
     }

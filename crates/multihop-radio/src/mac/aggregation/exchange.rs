@@ -228,7 +228,9 @@ impl Mac {
     fn receive_block_ack(&mut self, now: Instant, answer: BlockAck, config: &MacConfig) {
         let awaited = |batch: &Batch| batch.frame().is_request || batch.frame().mpdus > 1;
         if self.phase == Phase::Data && self.batch().is_some_and(awaited) {
-            self.count_delivered(now, config);
+            if let Some(params) = &config.params.turns {
+                self.count_delivered(now, params);
+            }
             self.answered(now, Some(answer), config);
         }
     }
