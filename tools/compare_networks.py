@@ -149,12 +149,20 @@ def beside_optimum(best: Mapping[int, float], scores: Mapping[str, Sequence[Scor
     return sorted(rows, key=lambda row: row["median share of the optimum"], reverse=True)
 
 
+def parser_of(about: str | None) -> argparse.ArgumentParser:
+    """A parser with the options of every comparison of generated networks."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of finished runs")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="parallel runs; default: one for each processor"
+    )
+    parser.add_argument("--on", metavar="ADDRESS", help="Dask scheduler to run on")
+    return parser
+
+
 def parse() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of finished runs")
+    parser = parser_of(__doc__)
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
         "--seeds", type=seeds, default=range(1001, 1061), metavar="A-B", help="default 1001-1060"
@@ -171,10 +179,6 @@ def parse() -> argparse.Namespace:
         "--optimum", action="store_true", help="compare with the optimum where rates and routes are fixed"
     )
     parser.add_argument("--figure", action="store_true", help="draw docs/which-transport.svg")
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="parallel runs; default: one for each processor"
-    )
-    parser.add_argument("--on", metavar="ADDRESS", help="Dask scheduler to run on")
     return parser.parse_args()
 
 

@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compare_networks import print_table, score, seeds
+from compare_networks import parser_of, print_table, score, seeds
 from multihop import report, theme
 from multihop.journal import Journal
 from multihop.progress import Progress
@@ -153,19 +153,12 @@ def main() -> int:
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of finished runs")
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--seeds", type=seeds, default=range(2001, 2101), metavar="A-B", help="default 2001-2100"
     )
     parser.add_argument("--ideas", action="store_true", help="ideas added to CUBIC and BBR, not settings")
     parser.add_argument("--figure", action="store_true", help="draw the figure in docs/")
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="parallel runs; default: one for each processor"
-    )
-    parser.add_argument("--on", metavar="ADDRESS", help="Dask scheduler to run on")
     return parser.parse_args()
 
 

@@ -20,11 +20,10 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from compare_networks import Score, percent, print_table, score, seeds
+from compare_networks import Score, parser_of, percent, print_table, score, seeds
 from compare_settings import mac, run
 from multihop.journal import Journal
 from multihop.progress import Progress
@@ -90,18 +89,11 @@ def main() -> int:
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of finished runs")
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--seeds", type=seeds, default=range(2001, 2101), metavar="A-B", help="default 2001-2100"
     )
     parser.add_argument("--ablation", action="store_true", help="variants of the rule, with mesh alone")
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="parallel runs; default: one for each processor"
-    )
-    parser.add_argument("--on", metavar="ADDRESS", help="Dask scheduler to run on")
     return parser.parse_args()
 
 
