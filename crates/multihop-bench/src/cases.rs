@@ -65,7 +65,7 @@ pub(crate) const CASES: &[Case] = &[
     large("mobile-100", 100, 10, 25.0, Family::Moving),
     large("mobile-1000", 1000, 1, 15.0, Family::Moving),
     large("mobile-10000", 10_000, 1, 6.0, Family::Moving),
-    // The same networks with the radio of 802.11a at 6 Mb/s and the standard's rules.
+    // The network mobile-10000 with the radio of 802.11a at 6 Mb/s and the standard's rules.
     Case {
         family: None,
         text: networks::moving_ofdm,

@@ -18,8 +18,8 @@
 //! [`tpa_poll_fd`] returns. Options select keys and the parameters of TPA ([`tpa_setsockopt`]). Errors are in `errno`,
 //! as with the calls of the system.
 //!
-//! These calls offer no datagrams and no other transport than TPA. Messages over `mesh` have calls of their own, which are
-//! declared in `include/multihop.h`. After `fork` only the parent can use the library. Rust programs use `multihop-net`
+//! Calls `tpa_*` offer no datagrams and no other transport than TPA. Calls `multihop_*`, declared in
+//! `include/multihop.h`, send messages over `mesh`. After `fork` only the parent can use the library. Rust programs use `multihop-net`
 //! instead.
 //!
 //! All `unsafe` code is in this file, `messages/calls.rs` and `memory.rs`: they check what C passes. The rest of the crate is safe.

@@ -143,7 +143,7 @@ pub(crate) fn emit(segment: &Segment, out: &mut Vec<u8>) {
         Segment::Tpa(segment) => segment.emit_in_udp(out),
         Segment::Mesh(segment) => segment.emit(out),
         Segment::Opened(segment) => segment.emit(out),
-        // These segments exist in simulations only.
+        // Segments of TCP, of UDP and of user-defined transports exist in simulations only.
         Segment::Tcp(_) | Segment::Datagram(_) | Segment::Custom(_) => {}
     }
 }

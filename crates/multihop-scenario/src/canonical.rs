@@ -1,6 +1,6 @@
 //! The canonical document: normalised text that identifies a scenario.
 //!
-//! It contains the source with its overrides applied, as JSON with sorted keys and without spaces. Paths of
+//! The document contains the source with its overrides applied, as JSON with sorted keys and without spaces. Paths of
 //! files are replaced by the contents of the files. Name, seed, axes of a sweep and real programs are left
 //! out. Defaults are not filled in: a scenario that states a default has a different document from one that
 //! omits it.

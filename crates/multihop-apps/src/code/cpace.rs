@@ -254,7 +254,7 @@ mod tests {
             Common { secret: b"x", ..same },
             Common { channel: b"x", ..same },
             Common { session: b"x", ..same },
-            // The same bytes are divided differently between secret and channel.
+            // The bytes `ab` are divided differently between secret and channel.
             Common { secret: b"ab", channel: b"", ..same },
         ] {
             assert_eq!(agree(same, other), [false; 2]);

@@ -80,7 +80,7 @@ async fn serve_channels(stream: Arc<Stream>, gate: Arc<Gate>, lanes: Arc<Lanes>)
         let (from, key) = (stream.peer_addr(), stream.peer_key());
         channels.spawn(serve_channel(channel, (from, key), gate.clone(), lanes.clone()));
     }
-    // They end, too, and the bytes that they have received go on to their targets.
+    // Streams in channels end with the connection, after the bytes that they received have gone on to their targets.
     while channels.join_next().await.is_some() {}
 }
 

@@ -114,5 +114,5 @@ fn options(class: u8) -> ChannelOptions {
     ChannelOptions { priority: class, ..ChannelOptions::default() }
 }
 
-/// Largest number of channels of classes from [`USUAL`] on: others of the usual 64 channels remain for better classes.
+/// Largest number of channels of classes from [`USUAL`] on: the rest of the usual 64 channels remains for classes 0 to 3.
 const MAX_USUAL: usize = 48;

@@ -154,7 +154,7 @@ impl JsonSchema for RadioTable {
         let mut radio = serde_json::Value::from(describe::schema_of(|keys| RadioKeys::default().keys(keys)));
         let mut mac = serde_json::Value::from(LinkLayer::schema());
         mac["description"] = "Medium access of this radio, instead of [mac].".into();
-        // These are the keys that do not depend on the model.
+        // The first part of the schema has the keys that do not depend on the model.
         radio["allOf"][0]["properties"]["mac"] = mac;
         radio["unevaluatedProperties"] = false.into();
         Schema::try_from(radio).expect("a description is an object")

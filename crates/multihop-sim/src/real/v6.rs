@@ -89,7 +89,7 @@ pub(super) fn error(packet: &[u8], trouble: Trouble, hop_limit: u8, from: Ipv6Ad
     let sum = sum.over(&length.to_be_bytes()).over(&[0, 0, 0, ICMPV6]).over(&message).finish();
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     let mut out = vec![0; HEADER];
-    // These bytes contain the version and the traffic class.
+    // Version and traffic class take the first twelve bits.
     [out[0], out[1]] = [0x60 | INTERNETWORK_CONTROL >> 4, INTERNETWORK_CONTROL << 4];
     set_length(&mut out, message.len());
     out[NEXT_HEADER] = ICMPV6;

@@ -43,7 +43,7 @@ impl InterfaceAddresses {
         let subnets = Self::in_subnets(nodes, hosts, radios);
         match scenario.emulation.interface {
             Port::Tap => subnets,
-            // These addresses affect the lengths of OLSRv2's messages.
+            // The addresses of TUN interfaces affect the lengths of OLSRv2's messages.
             Port::Tun => Self { second: nodes + hosts, stride: nodes, ..subnets },
         }
     }

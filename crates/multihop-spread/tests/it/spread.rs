@@ -85,7 +85,7 @@ fn a_file_reaches_twenty_receivers_over_four_hops() {
 }
 
 #[test]
-#[ignore = "takes minutes; prints the numbers of docs/models/spread.md"]
+#[ignore = "takes minutes: run it by its name with --ignored"]
 fn a_hundred_megabytes_reach_twenty_receivers_over_four_hops() {
     let (time, share) = send_to_all(1, 21, 100_000_000);
     assert!(time < 3.0, "{time} times the least time of one unicast");
@@ -93,7 +93,7 @@ fn a_hundred_megabytes_reach_twenty_receivers_over_four_hops() {
 }
 
 #[test]
-#[ignore = "takes minutes; prints the numbers of docs/models/spread.md"]
+#[ignore = "takes minutes: run it by its name with --ignored"]
 fn a_file_reaches_a_hundred_nodes() {
     send_to_all(1, 101, 2_000_000);
 }

@@ -207,7 +207,7 @@ fn a_report_that_quotes_less_than_eight_bytes_is_ignored() {
     }
 }
 
-/// The same bytes or, at random, a mutation of them.
+/// A copy of `bytes` with up to three random mutations.
 fn mutated(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..rng.below(4) {

@@ -478,7 +478,7 @@ fn a_station_without_power_forgets_packets_but_not_numbers() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever is lost, every packet is finished once, delivered packets are passed on once and in order,
+    /// With any losses of frames, every packet is finished once, delivered packets are passed on once and in order,
     /// and the neighbour stores no packet forever.
     #[test]
     fn every_packet_is_counted_once_and_order_is_kept(

@@ -20,7 +20,7 @@ fn a_full_buffer_drops_the_oldest_packet() {
 #[test]
 fn packets_time_out() {
     for (preset, life) in [(Preset::Ns2, 30_000), (Preset::Uu, 10_000)] {
-        // These parameters make a search last longer.
+        // With 200 requests, a search lasts longer than the life of a packet.
         let config = Config { network_wide_requests: 200, ..config(preset) };
         let mut mesh = chain(1, &config);
         send(&mut mesh, 0, 9);

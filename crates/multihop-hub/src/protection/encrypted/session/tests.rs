@@ -451,7 +451,7 @@ fn only_the_initiator_offers_and_only_the_responder_accepts() {
         let (mut other, mut third) = worn(&one, &two);
         let offer = initiator.offer(at_ms(0), 5).unwrap();
         third.deliver(at_ms(0), &other.offer(at_ms(0), 6).unwrap());
-        // These messages are sent by peers in the wrong role.
+        // Offers and accepts come from peers in the wrong role.
         let (Stage::Established(bad), Stage::Established(worse)) = (&mut responder.stage, &mut other.stage)
         else {
             panic!("not established")
