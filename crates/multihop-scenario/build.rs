@@ -1,11 +1,11 @@
-//! Lists the scenarios of the project, which the program contains.
+//! Lists the scenarios of the project, which the program contains. The folder is a link, so that a package has the files.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let folder = Path::new("../../scenarios").canonicalize()?;
+    let folder = Path::new("scenarios").canonicalize()?;
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut list = String::new();
     for file in scenarios(&folder)? {
