@@ -20,7 +20,16 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in `typing`, which need not be imported
 if TYPE_CHECKING:
     from multihop import lab, messages, report, theme
-    from multihop._core import RunError, ScenarioError, build, build_profile
+    from multihop._core import (
+        Ack,
+        CongestionControl,
+        RateSample,
+        RunError,
+        ScenarioError,
+        Window,
+        build,
+        build_profile,
+    )
     from multihop.results import Result, read_series, read_trace
     from multihop.running import check, run, run_all, schema
     from multihop.stats import Interval, batch_means, interval
@@ -29,11 +38,15 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Ack",
+    "CongestionControl",
     "Interval",
+    "RateSample",
     "Result",
     "RunError",
     "ScenarioError",
     "Sweep",
+    "Window",
     "__version__",
     "batch_means",
     "build",
@@ -53,11 +66,15 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Ack": "_core",
+    "CongestionControl": "_core",
     "Interval": "stats",
+    "RateSample": "_core",
     "Result": "results",
     "RunError": "_core",
     "ScenarioError": "_core",
     "Sweep": "sweeping",
+    "Window": "_core",
     "batch_means": "stats",
     "build": "_core",
     "build_profile": "_core",

@@ -58,7 +58,7 @@ def pack(run: Run) -> Parcel:
     """Add the files that a scenario refers to; on the worker they are in the run's folder."""
     files: dict[str, bytes] = {}
     renamed: list[tuple[str, str]] = []
-    for key, name in _core.files(*run.request):
+    for key, name in _core.files(run.request):
         path = Path(name)
         files[f"{key}{path.suffix}"] = path.read_bytes()
         renamed.append((key, toml_value(f"{key}{path.suffix}")))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import multihop._core as _core
+from multihop.controllers import Controllers
 from multihop.files import complete_file
 from multihop.progress import Progress
 from multihop.results import Result
@@ -37,6 +38,7 @@ def run(
     pcap_until: float | None = None,
     pcap_length: int | None = None,
     series: File | None = None,
+    controllers: Controllers | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Run one scenario and return its results.
@@ -50,10 +52,13 @@ def run(
     those at `pcap_nodes` (numbers or names), from `pcap_from` on and before `pcap_until` (s), and
     `pcap_length` bytes of each packet, radiotap header included.
 
+    `controllers` are congestion controls in Python, classes of `CongestionControl`, by the names that the
+    scenario gives to transports: `run(flow=[{"transport": "mine"}], controllers={"mine": Mine}, ...)`.
+
     Raises `ScenarioError`, whose text names every problem, or `RunError`; `ValueError` for a wrong filter.
     """
     outputs = Outputs(trace, pcap, pcap_nodes, pcap_from, pcap_until, pcap_length, series)
-    return _run(request(source, settings), outputs, _core.Flag())
+    return _run(request(source, settings, controllers), outputs, _core.Flag())
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def _run(asked: Request, outputs: Outputs, cancelled: _core.Flag) -> Result:
 
         record = Path(part(outputs.series) or Path(scratch) / "series.csv")
         trace, pcap = part(outputs.trace), part(outputs.pcap)
-        text = _core.run(*asked, trace, pcap, wanted, str(record), cancelled)
+        text = _core.run(asked, trace, pcap, wanted, str(record), cancelled)
         recorded = record.read_text("utf-8") if record.is_file() else ""
         if recorded and (missing := _core.missing_series(asked, recorded)):
             warnings.warn(
@@ -134,9 +139,11 @@ def processors(jobs: int | None) -> int:
     return jobs or os.cpu_count() or 1
 
 
-def check(source: Source = None, /, **settings: Unpack[Settings]) -> None:
-    """Raise `ScenarioError` if a scenario is invalid."""
-    _core.check(*request(source, settings))
+def check(
+    source: Source = None, /, *, controllers: Controllers | None = None, **settings: Unpack[Settings]
+) -> None:
+    """Raise `ScenarioError` if a scenario is invalid; `controllers` as in `run`."""
+    _core.check(request(source, settings, controllers))
 
 
 def schema() -> dict[str, Any]:
@@ -147,6 +154,6 @@ def schema() -> dict[str, Any]:
 
 def _run_one(settings: Mapping[str, Any], cancelled: _core.Flag) -> Result:
     keys = dict(settings)
-    source = keys.pop("source", None)
+    source, controllers = keys.pop("source", None), keys.pop("controllers", None)
     named = {field.name: keys.pop(field.name) for field in fields(Outputs) if field.name in keys}
-    return _run(request(source, keys), Outputs(**named), cancelled)
+    return _run(request(source, keys, controllers), Outputs(**named), cancelled)

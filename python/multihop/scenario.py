@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import multihop._core as _core
+from multihop.controllers import Controller, Controllers, registered
 
 
 class Request(NamedTuple):
@@ -19,6 +20,8 @@ class Request(NamedTuple):
     format: str
     name: str
     overrides: list[tuple[str, str]]
+    controllers: tuple[Controller, ...] = ()
+    """Congestion controls in Python that the scenario may name."""
 
 
 Source = str | PathLike[str] | Mapping[str, Any] | Request | None
@@ -35,7 +38,7 @@ class Run:
     @classmethod
     def of(cls, request: Request) -> Run:
         """Check a scenario; raises `ScenarioError` if it is invalid."""
-        return cls(_core.key(*request), request)
+        return cls(_core.key(request), request)
 
     def perform(self, *, lists: bool = False) -> str:
         """Simulate the run in this process; returns its line for a journal.
@@ -45,8 +48,13 @@ class Run:
         return _core.perform(self.key, self.request, lists)
 
 
-def request(source: Source, settings: Mapping[str, Any]) -> Request:
+def request(source: Source, settings: Mapping[str, Any], controllers: Controllers | None = None) -> Request:
     """Read the source; settings become overrides, as `--set` on the command line."""
+    asked = _request(source, settings)
+    return asked._replace(controllers=registered(controllers)) if controllers else asked
+
+
+def _request(source: Source, settings: Mapping[str, Any]) -> Request:
     if source is None:
         return Request("{}", "json", "scenario", overrides(settings))
     if isinstance(source, Request):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 import multihop._core as _core
+from multihop.controllers import Controllers
 from multihop.files import complete_file, write_text
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress
@@ -109,6 +110,7 @@ def sweep(
     shard: str | None = None,
     out: str | PathLike[str] | None = None,
     progress: bool = False,
+    controllers: Controllers | None = None,
     **settings: Unpack[Settings],
 ) -> Sweep:
     """Run every combination of a scenario's axes, each with the same seeds.
@@ -124,9 +126,9 @@ def sweep(
     With `out`, a folder, runs are kept as they end, and runs that it already holds are not repeated;
     the results are `results.jsonl`, `results.parquet`, and a table of flows, nodes, links and queues each
     (`flows.parquet`, ...). `on` is the address of a Dask scheduler, `shard` (`"1/4"`) a part of the runs
-    for job arrays. `progress` shows a bar.
+    for job arrays. `progress` shows a bar. `controllers` are congestion controls in Python, as in `run`.
     """
-    asked = request(source, settings)
+    asked = request(source, settings, controllers)
     asked.overrides.extend(replaced(asked, axes, seeds))
     where = Where(jobs, on, Shard.parse(shard) if shard else None)
     shown = Progress("sweep", quiet=not progress)
@@ -183,7 +185,7 @@ def declared_seeds(asked: Request) -> Any:
 
 def perform(asked: Request, where: Where, out: Path | None, progress: Progress) -> Sweep:
     """Perform the missing runs; write the results when none is missing."""
-    planned = json.loads(_core.plan(*asked))
+    planned = json.loads(_core.plan(asked))
     runs = [
         Run(run["key"], asked._replace(overrides=[(k, v) for k, v in run["overrides"]])) for run in planned
     ]

@@ -33,7 +33,11 @@ class Page:
     @classmethod
     def of(cls, request: Request, result: Mapping[str, Any], title: str) -> Page:
         """Make the page of a run whose result is known, by `multihop view` of a folder with both."""
+        if request.controllers:
+            names = ", ".join(name for name, _, _ in request.controllers)
+            raise _core.RunError(f"a page cannot run the controllers {names} in Python")
         run = {**request._asdict(), "json": request.format == "json"}
+        del run["controllers"]
         with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
             folder = Path(scratch)
             (folder / "run.json").write_text(json.dumps(run), "utf-8")

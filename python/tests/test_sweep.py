@@ -267,7 +267,7 @@ def test_stored_runs_count_as_finished_and_have_no_part_in_the_remaining_time(ca
 def test_progress_counts_stored_runs_and_no_failed_ones(tmp_path: Path) -> None:
     path = swept_file(tmp_path)
     multihop.sweep(path, out=tmp_path / "out", shard="1/3")
-    planned = json.loads(_core.plan(*request(path, {})))
+    planned = json.loads(_core.plan(request(path, {})))
     sets = [[(key, value) for key, value in one["overrides"]] for one in planned]
     good = [
         Run(one["key"], request(path, {})._replace(overrides=own))

@@ -1,11 +1,13 @@
 //! The extension module `multihop._core`: conversions only.
 
 mod capture;
+mod congestion;
 mod interrupt;
 #[cfg(all(unix, feature = "network"))]
 mod messages;
 #[cfg(all(unix, feature = "network"))]
 mod net;
+mod request;
 mod runs;
 mod statistics;
 
@@ -25,15 +27,19 @@ create_exception!(multihop, RunError, PyRuntimeError, "A run that failed.");
 mod _core {
     use std::fs::File;
     use std::io::{BufWriter, Write};
+    use std::ops::ControlFlow;
     use std::path::{Path, PathBuf};
 
     use multihop_sim::Outputs;
     use pyo3::prelude::*;
 
     use super::capture::{Filter, checked};
+    use super::congestion::{go_on, raised};
     use super::interrupt::Watch;
-    use super::runs::{load, source};
+    use super::request::Request;
 
+    #[pymodule_export]
+    use super::congestion::{Ack, Base, PyWindow, RateSample};
     #[pymodule_export]
     use super::interrupt::Flag;
     #[cfg(all(unix, feature = "network"))]
@@ -56,26 +62,21 @@ mod _core {
     /// Runs a scenario; the result is the JSON document of `multihop run --json`.
     #[pyfunction]
     #[pyo3(signature = (
-        text, format, name, overrides, trace_path=None, pcap_path=None, pcap_filter=None, record_path=None,
-        cancelled=None
+        request, trace_path=None, pcap_path=None, pcap_filter=None, record_path=None, cancelled=None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "the Python package wraps it with keyword arguments")]
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
     fn run(
         py: Python<'_>,
-        text: String,
-        format: &str,
-        name: String,
-        overrides: Vec<(String, String)>,
+        request: Request,
         trace_path: Option<PathBuf>,
         pcap_path: Option<PathBuf>,
         pcap_filter: Option<Filter>,
         record_path: Option<PathBuf>,
         cancelled: Option<PyRef<'_, Flag>>,
     ) -> PyResult<String> {
-        let source = source(text, format, name)?;
         let mut watch = Watch::new(cancelled.map_or_else(Flag::default, |flag| flag.clone()));
         py.detach(|| {
-            let scenario = load(&source, &overrides)?;
+            let scenario = request.load()?;
             let record_path = record_path.filter(|_| scenario.record.is_some());
             let pcap_filter = pcap_filter.map(|filter| checked(filter, &scenario)).transpose()?;
             let outputs = Outputs {
@@ -85,8 +86,10 @@ mod _core {
                 record: record_path.as_deref().map(create).transpose()?,
                 ..Outputs::default()
             };
-            let result = multihop_sim::run(&scenario, outputs, &mut |_| watch.check());
-            if let Some(raised) = watch.raised() {
+            let result = multihop_sim::run(&scenario, outputs, &mut |_| {
+                if go_on().is_break() { ControlFlow::Break(()) } else { watch.check() }
+            });
+            if let Some(raised) = raised().or_else(|| watch.raised()) {
                 return Err(raised);
             }
             let result = result.map_err(|error| RunError::new_err(error.to_string()))?;
@@ -96,8 +99,9 @@ mod _core {
 
     /// Raises ScenarioError if the scenario is invalid.
     #[pyfunction]
-    fn check(text: String, format: &str, name: String, overrides: Vec<(String, String)>) -> PyResult<()> {
-        load(&source(text, format, name)?, &overrides).map(drop)
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
+    fn check(request: Request) -> PyResult<()> {
+        request.load().map(drop)
     }
 
     /// The JSON Schema of scenario files, as text.

@@ -1,23 +1,22 @@
 //! Runs, journals and sweeps, as the Python package uses them.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use multihop_routing_extra::extensions;
-use multihop_scenario::{Problems, Scenario, Source};
 use multihop_sim::journal::{self, Entry};
 use multihop_sim::sweep::Plan;
 use multihop_sim::{Progress, batch};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::RunError;
+use crate::congestion::{go_on, raised};
 use crate::interrupt::{Flag, Watch};
-use crate::{RunError, ScenarioError};
+use crate::request::{Request, refused};
 
-/// A scenario from Python: text, format (`toml` or `json`), name, and overrides.
-pub(crate) type Request = (String, String, String, Vec<(String, String)>);
 /// The key of a run and its scenario.
 type Keyed = (String, Request);
 
@@ -107,56 +106,45 @@ impl Journal {
 
 /// Identifies the run of a scenario in a journal.
 #[pyfunction]
-pub(crate) fn key(
-    text: String,
-    format: &str,
-    name: String,
-    overrides: Vec<(String, String)>,
-) -> PyResult<String> {
-    let source = source(text, format, name)?;
-    let scenario = load(&source, &overrides)?;
-    multihop_sim::key(&source, &overrides, &scenario).map_err(refused)
+#[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
+pub(crate) fn key(request: Request) -> PyResult<String> {
+    let scenario = request.load()?;
+    multihop_sim::key(&request.source, &request.overrides, &scenario).map_err(refused)
 }
 
 /// The files that a scenario refers to: pairs of key and path.
 #[pyfunction]
-pub(crate) fn files(
-    text: String,
-    format: &str,
-    name: String,
-    overrides: Vec<(String, String)>,
-) -> PyResult<Vec<(&'static str, PathBuf)>> {
-    multihop_scenario::files(&source(text, format, name)?, &overrides).map_err(refused)
+#[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
+pub(crate) fn files(request: Request) -> PyResult<Vec<(&'static str, PathBuf)>> {
+    multihop_scenario::files(&request.source, &request.overrides).map_err(refused)
 }
 
 /// The series of a scenario's `record` table that have no row in `series`, the text of its file.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
 pub(crate) fn missing_series(request: Request, series: &str) -> PyResult<Vec<String>> {
-    let (text, format, name, overrides) = request;
-    let scenario = load(&source(text, &format, name)?, &overrides)?;
+    let scenario = request.load()?;
     let missing = scenario.record.map(|record| multihop_sim::missing_series(&record, series.as_bytes()));
     Ok(missing.transpose()?.unwrap_or_default())
 }
 
 /// Notes on settings of a scenario, or of a combination of its `sweep` table, that are allowed but probably not meant.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
 pub(crate) fn notes(request: Request) -> PyResult<Vec<String>> {
-    let (text, format, name, overrides) = request;
-    let source = source(text, &format, name)?;
-    let scenario = load(&source, &overrides)?;
+    let scenario = request.load()?;
     match scenario.sweep {
-        Some(_) => {
-            Plan::new_with(&source, &overrides, &extensions()).and_then(|plan| plan.notes()).map_err(refused)
-        }
+        Some(_) => planned(&request)?.notes().map_err(refused),
         None => Ok(multihop_sim::notes(&scenario)),
     }
 }
 
 /// Runs one scenario; returns its line for a journal, with nodes, links and queues if `lists`.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
 pub(crate) fn perform(py: Python<'_>, key: String, request: Request, lists: bool) -> PyResult<String> {
     let mut watch = Watch::new(Flag::default());
-    let line = py.detach(|| line(&key, request, lists, &mut |_| watch.check()));
+    let line = py.detach(|| line(&key, &request, lists, &mut |_| watch.check()));
     watch.raised().map_or(line, Err)
 }
 
@@ -184,8 +172,8 @@ impl Batch {
         let flag = cancelled.clone();
         std::thread::spawn(move || {
             let work = |index: usize| {
-                let (key, request) = runs[index].clone();
-                line(&key, request, lists, &mut |_| flag.control())
+                let (key, request) = &runs[index];
+                line(key, request, lists, &mut |_| flag.control())
             };
             // An error means that the iterator was dropped.
             let _ = batch::as_completed(runs.len(), jobs, work, |_, line| lines.send(line));
@@ -212,13 +200,9 @@ impl Batch {
 
 /// The runs of a scenario's sweep, as JSON: the values of the axes, the key and the overrides of each.
 #[pyfunction]
-pub(crate) fn plan(
-    text: String,
-    format: &str,
-    name: String,
-    overrides: Vec<(String, String)>,
-) -> PyResult<String> {
-    let plan = Plan::new_with(&source(text, format, name)?, &overrides, &extensions()).map_err(refused)?;
+#[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
+pub(crate) fn plan(request: Request) -> PyResult<String> {
+    let plan = planned(&request)?;
     let runs = (0..plan.runs()).map(|index| {
         let run = plan.run(index).map_err(refused)?;
         let values = plan.values(run.combination).iter().cloned();
@@ -231,18 +215,18 @@ pub(crate) fn plan(
 
 /// The scenario of a sweep, in the format of the file sweep.json in the folder of the sweep's results.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
 pub(crate) fn sweep_request(request: Request) -> PyResult<String> {
-    let (text, format, name, overrides) = request;
-    let request = multihop_scenario::Request::new(&source(text, &format, name)?, &overrides);
+    let request = multihop_scenario::Request::new(&request.source, &request.overrides);
     Ok(serde_json::to_string_pretty(&request).expect("every key of a request is a string"))
 }
 
 /// The finished runs of a scenario's sweep: a line of JSON for each, in the order of the sweep. Without `timed`, values
 /// that depend on the machine are null.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
 pub(crate) fn sweep_lines(request: Request, journal: &Journal, timed: bool) -> PyResult<Vec<String>> {
-    let (text, format, name, overrides) = request;
-    let plan = Plan::new_with(&source(text, &format, name)?, &overrides, &extensions()).map_err(refused)?;
+    let plan = planned(&request)?;
     let finished = journal.with(|journal| plan.finished(journal)).map_err(refused)?;
     let line = |result: multihop_sim::sweep::SweepResult| {
         if timed { result.to_line() } else { result.timeless().to_line() }
@@ -250,33 +234,20 @@ pub(crate) fn sweep_lines(request: Request, journal: &Journal, timed: bool) -> P
     Ok(finished.into_iter().map(line).collect())
 }
 
-/// Creates the source of a scenario from its text and format.
-pub(crate) fn source(text: String, format: &str, name: String) -> PyResult<Source> {
-    match format {
-        "toml" => Ok(Source::Toml { text, name }),
-        "json" => Ok(Source::Json { text, name }),
-        other => Err(ScenarioError::new_err(format!("format is {other:?}, allowed: toml, json"))),
+fn planned(request: &Request) -> PyResult<Plan> {
+    Plan::new_with(&request.source, &request.overrides, &request.extensions).map_err(refused)
+}
+
+fn line(key: &str, request: &Request, lists: bool, progress: Progress<'_>) -> PyResult<String> {
+    let scenario = request.load()?;
+    let entry = batch::perform(key, &scenario, lists, &mut |share| {
+        if go_on().is_break() { ControlFlow::Break(()) } else { progress(share) }
+    });
+    // The exception of a controller is the reason of a run that was cancelled.
+    if let Some(raised) = raised() {
+        return Err(raised);
     }
-}
-
-/// Reads and checks a scenario.
-pub(crate) fn load(source: &Source, overrides: &[(String, String)]) -> PyResult<Scenario> {
-    Scenario::load_with(source, overrides, &extensions()).map_err(refused)
-}
-
-fn line(
-    key: &str,
-    (text, format, name, overrides): Request,
-    lists: bool,
-    progress: Progress<'_>,
-) -> PyResult<String> {
-    let scenario = load(&source(text, &format, name)?, &overrides)?;
-    let entry = batch::perform(key, &scenario, lists, progress);
     Ok(entry.map_err(|error| RunError::new_err(error.to_string()))?.to_line())
-}
-
-fn refused(problems: Problems) -> PyErr {
-    ScenarioError::new_err(problems.to_string())
 }
 
 /// How often a waiting thread checks for an interrupt from the keyboard.

@@ -3,6 +3,7 @@
 //! A protocol is registered by its configuration, which lists its keys ([`Settings`]) like built-in
 //! protocols, and creates the objects that the simulator runs.
 
+use std::fmt;
 use std::sync::Arc;
 
 use multihop_core::settings::Settings;
@@ -53,14 +54,21 @@ impl Extensions {
 }
 
 /// A user-defined transport or congestion control.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Entry<F> {
     pub(crate) extension: Extension,
     /// Creates a configuration whose keys have their defaults.
     pub(crate) make: F,
 }
 
-pub(crate) type NewControl = fn() -> Algorithm;
+/// Creates the algorithm of a user-defined congestion control whose keys have their defaults.
+pub type NewControl = &'static (dyn Fn() -> Algorithm + Send + Sync);
+
+impl<F> fmt::Debug for Entry<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.extension.fmt(f)
+    }
+}
 
 pub(crate) type NewTransport = fn() -> Box<dyn TransportConfig>;
 

@@ -70,7 +70,7 @@ pub use canonical::{canonical, files};
 pub use check::MAX_HOSTS;
 pub use document::{Contents, Source};
 pub use examples::{EXAMPLES, Example};
-pub use extension::{CustomTransport, Extension, Extensions, TransportConfig};
+pub use extension::{CustomTransport, Extension, Extensions, NewControl, TransportConfig};
 pub use model::{
     AgentProtocol, ArpKind, Axis, AxisValue, Drawn, Emulation, Flow, Gateway, Host, Members, Mobility, Port,
     Program, Protocol, Radio, Record, Routing, RoutingProtocol, Scenario, Series, Sleep, Sweep, Transport,

@@ -38,9 +38,19 @@ impl Extensions {
     /// If there is a transport of that name, the name has a plus sign, which begins a suffix, `C` has a key of TCP, or the control
     /// declares a quantity whose name another one has with another unit, or that TCP declares.
     #[must_use]
-    pub fn congestion<C: CongestionConfig + Default + 'static>(mut self, extension: Extension) -> Self {
+    pub fn congestion<C: CongestionConfig + Default + 'static>(self, extension: Extension) -> Self {
+        self.congestion_made_by(extension, &|| Algorithm::custom(C::default()))
+    }
+
+    /// Adds a congestion control of TCP, as [`congestion`](Self::congestion) does, whose configuration `make` creates: for
+    /// controls that exist only at run time, such as classes of Python.
+    ///
+    /// # Panics
+    ///
+    /// For the reasons of [`congestion`](Self::congestion).
+    #[must_use]
+    pub fn congestion_made_by(mut self, extension: Extension, make: NewControl) -> Self {
         self.check_transport(extension.name);
-        let make: NewControl = || Algorithm::custom(C::default());
         let taken = tcp_keys();
         if let Some(key) = describe::names(&mut make()).into_iter().find(|key| taken.contains(key)) {
             panic!("the key {key:?} of {:?} is a key of TCP", extension.name);
@@ -90,12 +100,21 @@ impl Extensions {
         }
     }
 
-    /// Checks that a name is free among transports and congestion controls of TCP.
-    fn check_transport(&self, name: &str) {
-        assert!(!name.contains('+'), "a plus sign in the name {name:?}");
+    /// Why a transport or congestion control cannot have this name; `None` for a name that is free.
+    pub fn refuses_transport(&self, name: &str) -> Option<String> {
+        if name.is_empty() || name.contains('+') {
+            return Some(format!("the name {name:?}, allowed: a word without a plus sign"));
+        }
         let transports = self.transports.iter().map(|entry| entry.extension.name);
         let controls = self.controls.iter().map(|entry| entry.extension.name);
-        check_name(name, transports.chain(controls).chain(built_in_transports()));
+        let mut taken = transports.chain(controls).chain(built_in_transports());
+        taken.any(|other| other == name).then(|| format!("a second protocol named {name:?}"))
+    }
+
+    fn check_transport(&self, name: &str) {
+        if let Some(reason) = self.refuses_transport(name) {
+            panic!("{reason}");
+        }
     }
 
     /// Adds a routing protocol: `[routing] protocol = "name"`, with the keys of `C` beside it.
