@@ -31,6 +31,10 @@ docs: package ## Build the documentation site, with its gallery and executed not
 test: ## Run everything that CI runs; for a single step: python3 tools/test.py STEP
 	@$(PYTHON) tools/test.py
 
+.PHONY: release-check
+release-check: ## Check everything that a release publishes, with two builds that must agree (half an hour)
+	@$(PYTHON) tools/test.py supply biome manifests workflows metadata package sbom reproducible interfaces
+
 .PHONY: sanitize
 sanitize: ## Run the tests of crates with unsafe code under AddressSanitizer (needs a nightly toolchain)
 	@tools/sanitize.sh
@@ -58,8 +62,8 @@ papers-full: package ## The same with the papers' run lengths and repetitions (h
 	@.venv/bin/multihop papers run --full --markdown docs/papers
 
 .PHONY: lint
-lint: ## Check formatting, doc comments, clippy, ruff and mypy, without tests
-	@$(PYTHON) tools/test.py fmt comments clippy clippy-demo ruff mypy
+lint: ## Check formatting, doc comments, clippy, ruff, mypy and Biome, without tests
+	@$(PYTHON) tools/test.py fmt comments clippy clippy-demo ruff mypy biome
 
 .PHONY: fmt
 fmt: ## Format Rust and Python

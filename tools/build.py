@@ -34,8 +34,10 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 PROFILE = os.environ.get("MULTIHOP_PROFILE", "release")
 """The folder of Cargo's profile for the simulator of the pages; `debug` is that of the profile `dev`."""
 WEB = ROOT / "web"
-LOCK, LOCK_DOCS, LOCK_RUN = LOCKS = tuple(ROOT / f"tools/locks/{name}.txt" for name in ("dev", "docs", "run"))
-"""Wheels with their hashes, for every platform: of package and tests; of the site; of the package."""
+LOCK, LOCK_DOCS, LOCK_RUN, LOCK_RELEASE = LOCKS = tuple(
+    ROOT / f"tools/locks/{name}.txt" for name in ("dev", "docs", "run", "release")
+)
+"""Wheels with their hashes, for every platform: for package and tests, the site, the package, releases."""
 WASM = "wasm32-unknown-unknown"
 OLDEST_NODE = 20
 
@@ -257,7 +259,7 @@ class MissingError(Exception):
 
 def to_lock() -> tuple[list[str], ...]:
     """The requirements behind each of LOCKS."""
-    return requirements(), optional("docs"), dependencies()
+    return requirements(), optional("docs"), dependencies(), optional("release")
 
 
 def requirements() -> list[str]:

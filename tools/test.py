@@ -340,12 +340,30 @@ def script(name: str) -> Callable[[], Counts]:
     return lambda: check(sys.executable, f"tools/{name}.py")
 
 
+def release_check(name: str) -> Callable[[], Counts]:
+    """A step that is a check of tools/release_check.py."""
+    return lambda: check(sys.executable, "tools/release_check.py", name)
+
+
+def biome() -> Counts:
+    """Lint the pages and their tests."""
+    try:
+        build.need_node()
+        build.install_node_packages()
+    except (build.MissingError, subprocess.CalledProcessError) as problem:
+        return Counts(skipped=[f"biome: {problem}"])
+    return check("npm", "--prefix", "web", "run", "--silent", "lint")
+
+
 FEATURES = ("--features", FEATURE)
 CHECKED = f"--workspace --all-targets {' '.join(FEATURES)} --locked"
+PACKAGE = "cargo package --workspace --locked --allow-dirty --quiet"
 CLIPPY = f"cargo clippy {CHECKED} --keep-going --quiet -- -D warnings"
 
 # Lints of the build of `make demo`, which only simulates. They take a minute: only `make lint` runs them.
-BY_NAME = {"clippy-demo"}
+# Steps of `make release-check` compile everything several times.
+RELEASE = ("package", "sbom", "reproducible", "interfaces")
+BY_NAME = {"clippy-demo", *RELEASE}
 CLIPPY_DEMO = f"cargo clippy {' '.join(build.DEMO)} --no-default-features --locked --quiet -- -D warnings"
 
 STEPS: dict[str, Callable[[], Counts]] = {
@@ -374,9 +392,17 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "site": site,
     "supply": script("check_supply"),
     "advisories": lambda: check(sys.executable, "tools/check_supply.py", "advisories"),
+    "biome": biome,
+    "manifests": lambda: check(*PACKAGE.split(), "--no-verify"),
+    "workflows": release_check("workflows"),
+    "metadata": release_check("metadata"),
+    "package": lambda: check(*PACKAGE.split()),
+    "sbom": lambda: check(sys.executable, "tools/release.py", "sbom"),
+    "reproducible": release_check("reproducible"),
+    "interfaces": release_check("interfaces"),
 }
 
-BESIDE = ("fuzz", "wheel", "web", "doc", "mypy", "stubtest", "default-features")
+BESIDE = ("fuzz", "wheel", "metadata", "web", "doc", "mypy", "stubtest", "default-features")
 """Steps that run, one after the other, beside the rest; those after `wheel` need the wheel."""
 
 if __name__ == "__main__":

@@ -113,4 +113,5 @@ def test_the_source_archive_has_the_page_of_view(tmp_path: Path) -> None:
     (archive,) = tmp_path.iterdir()
     with tarfile.open(archive) as files:
         names = {name.partition("/")[2] for name in files.getnames()}
-    assert {"web/dist/view.html", "scenarios/chain-4.toml", "tools/backend/multihop_backend.py"} <= names
+    crates = {"crates/multihop-cli/pages/view.html", "crates/multihop-scenario/scenarios/chain-4.toml"}
+    assert {*crates, "tools/backend/multihop_backend.py"} <= names

@@ -33,7 +33,7 @@ function tell(message: FromWorker, transfer: Transferable[] = []): void {
   postMessage(message, { transfer });
 }
 
-onmessage = ({ data }: MessageEvent<ToWorker>) => {
+self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   try {
     if (data.kind === "start") {
       start(new Engine(data.module, data.request, data.recording ?? undefined, data.live));
