@@ -4,14 +4,22 @@
 #     docker run --rm -v "$PWD/out:/out" multihop
 #
 # and any other command: docker run --rm multihop multihop run chain-4
+#
+# BASE is an image of Debian with Python 3.11 or newer, or of a relative.
 
-FROM rust:1.95-slim-bookworm AS build
-RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv
+ARG BASE=debian:bookworm-slim
+
+FROM ${BASE} AS build
+ENV CARGO_HOME=/cargo RUSTUP_HOME=/rustup PATH=/cargo/bin:$PATH
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl gcc libc6-dev python3 python3-venv
+RUN curl --fail --silent --show-error https://sh.rustup.rs | sh -s -- -y --profile minimal --default-toolchain none
 WORKDIR /source
 COPY . .
 RUN python3 -m venv /venv && /venv/bin/pip wheel --no-deps --wheel-dir /wheels .
 
-FROM python:3.13-slim-bookworm
+FROM ${BASE}
+RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv && rm -rf /var/lib/apt/lists/*
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir /wheels/*.whl
+RUN python3 -m venv /venv && /venv/bin/pip install --no-cache-dir /wheels/*.whl
+ENV PATH=/venv/bin:$PATH
 CMD ["python", "-m", "multihop.demo", "--out", "/out/demo.html"]

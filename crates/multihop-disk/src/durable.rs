@@ -58,7 +58,8 @@ impl NewFile {
 
     fn publish(mut self, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
         let Some(part) = &self.part else { return Ok(()) };
-        File::open(part)?.sync_all()?;
+        // Windows syncs only what is open for writing.
+        OpenOptions::new().read(true).write(cfg!(windows)).open(part)?.sync_all()?;
         rename(part, &self.path)?;
         self.part = None;
         sync_folder(parent(&self.path))

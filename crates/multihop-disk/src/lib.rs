@@ -22,4 +22,10 @@
 //! files in step: each file is whole by itself. It cannot protect data from a disk that reports a sync before it is done.
 
 pub mod durable;
+#[cfg(unix)]
+pub mod own;
+/// Files in folders to which other users may write. Without the owners of Unix the module only refuses what is no regular
+/// file.
+#[cfg(not(unix))]
+#[path = "own_elsewhere.rs"]
 pub mod own;

@@ -34,6 +34,11 @@
 //! With `mesh`, a connection has [channels](Channel) of messages with classes and deadlines. There are no certificates. Files, tunnels and
 //! measurements over streams are in `multihop-apps`; connections without sockets and tokio in [`multihop_hub`].
 
+#[cfg(not(unix))]
+compile_error!(
+    "multihop-net and the commands for networks need a Unix system; `multihop-cli` without default features simulates everywhere"
+);
+
 mod alarm;
 mod channel;
 mod config;
