@@ -711,6 +711,17 @@ class Host(TypedDict, total=False):
     rate_kbps: float
     """Bit rate of the wire in each direction, kb/s; by default 10000."""
 
+    trace_from_host: str
+    """Trace of the rate from the host, in the format of mahimahi, which replaces rate_kbps. A path
+    relative to the scenario's folder.
+    """
+
+    trace_to_host: str
+    """Trace of the rate to the host, in the format of mahimahi, which replaces rate_kbps: in each line the
+    millisecond at which 1500 bytes can be delivered; the file repeats. A path relative to the
+    scenario's folder.
+    """
+
     wire: int | str
     """Earlier host of the same gateway whose wire this host shares, with its rate_kbps and queue; by
     default the host has a wire of its own.

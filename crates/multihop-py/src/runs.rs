@@ -115,7 +115,7 @@ pub(crate) fn key(request: Request) -> PyResult<String> {
 /// The files that a scenario refers to: pairs of key and path.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "Python gives the value away")]
-pub(crate) fn files(request: Request) -> PyResult<Vec<(&'static str, PathBuf)>> {
+pub(crate) fn files(request: Request) -> PyResult<Vec<(String, PathBuf)>> {
     multihop_scenario::files(&request.source, &request.overrides).map_err(refused)
 }
 

@@ -19,8 +19,8 @@ use crate::{check, overrides};
 pub fn canonical(source: &Source, overrides: &[(String, String)]) -> Result<String, Problems> {
     let mut document = document(source, overrides)?;
     for (key, path) in files_in(&document, source) {
-        let contents = read_text(&path, LONGEST).map_err(|message| unreadable(source, key, message))?;
-        if let Some(value) = document.pointer_mut(&pointer(key)) {
+        let contents = read_text(&path, LONGEST).map_err(|message| unreadable(source, &key, message))?;
+        if let Some(value) = document.pointer_mut(&pointer(&key)) {
             *value = Json::String(contents);
         }
     }
@@ -32,17 +32,21 @@ pub fn canonical(source: &Source, overrides: &[(String, String)]) -> Result<Stri
 }
 
 /// Contents of the files that a scenario refers to, by their keys.
-pub fn files(
-    source: &Source,
-    overrides: &[(String, String)],
-) -> Result<Vec<(&'static str, PathBuf)>, Problems> {
+pub fn files(source: &Source, overrides: &[(String, String)]) -> Result<Vec<(String, PathBuf)>, Problems> {
     Ok(files_in(&document(source, overrides)?, source))
 }
 
-fn files_in(document: &Json, source: &Source) -> Vec<(&'static str, PathBuf)> {
+fn files_in(document: &Json, source: &Source) -> Vec<(String, PathBuf)> {
     let path = |name: &str| check::in_folder(Path::new(source.name()), name).0;
-    let file = |key| Some((key, path(document.pointer(&pointer(key))?.as_str()?)));
-    FILES.into_iter().chain(FILES_OF_RADIOS).filter_map(file).collect()
+    let length = |list: &str| document.get(list).and_then(Json::as_array).map_or(0, Vec::len);
+    let of_radios = (0..length("radio")).map(|n| format!("radio.{n}.measured.file"));
+    let of_hosts = (0..length("host")).flat_map(|n| FILES_OF_HOSTS.map(|key| format!("host.{n}.{key}")));
+    let keys = FILES.into_iter().map(str::to_owned).chain(of_radios).chain(of_hosts);
+    let file = |key: String| {
+        let path = path(document.pointer(&pointer(&key))?.as_str()?);
+        Some((key, path))
+    };
+    keys.filter_map(file).collect()
 }
 
 /// The source with its overrides applied.
@@ -81,17 +85,8 @@ fn unreadable(source: &Source, key: &str, message: String) -> Problems {
 /// Keys whose values are file names, relative to the scenario's folder.
 const FILES: [&str; 5] =
     ["topology.file", "mobility.file", "obstacles.file", "radio.measured.file", "expected.table"];
-/// Keys of several radios whose values are file names.
-const FILES_OF_RADIOS: [&str; 8] = [
-    "radio.0.measured.file",
-    "radio.1.measured.file",
-    "radio.2.measured.file",
-    "radio.3.measured.file",
-    "radio.4.measured.file",
-    "radio.5.measured.file",
-    "radio.6.measured.file",
-    "radio.7.measured.file",
-];
+/// Keys of a host whose values are file names.
+const FILES_OF_HOSTS: [&str; 2] = ["trace_to_host", "trace_from_host"];
 /// Largest file, bytes; the checks of its contents have lower limits.
 const LONGEST: usize = 64 << 20;
 /// Root keys that the canonical document leaves out.
@@ -128,7 +123,7 @@ mod tests {
             .filter_map(|text| text.split_once("relative to the scenario's folder"))
             .map(|(about, _)| about)
             .collect();
-        assert_eq!(files.len(), FILES.len(), "{files:?}");
+        assert_eq!(files.len(), FILES.len() + FILES_OF_HOSTS.len(), "{files:?}");
     }
 
     #[test]

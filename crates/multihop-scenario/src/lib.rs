@@ -57,6 +57,7 @@ mod series;
 mod tables;
 mod topology;
 mod transport;
+mod wire_trace;
 
 use std::path::Path;
 
@@ -82,6 +83,7 @@ pub use schema::schema;
 pub use schema_with::schema_with;
 pub use topology::{Layout, NotConnected, Topology, find_station};
 pub use transport::transport_name;
+pub use wire_trace::{OPPORTUNITY, WireTrace};
 
 /// Reads a configuration outside of scenarios, in TOML, with `overrides` (dotted path, TOML value or bare
 /// string) applied in their order. Names, bounds and messages of the keys come from the configuration's type;

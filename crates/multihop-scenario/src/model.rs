@@ -19,6 +19,7 @@ use multihop_transport::{mesh, observe, tcp, tpa};
 use super::Topology;
 use super::application::{App, MessageChannel};
 use super::extension::{CustomTransport, Extension, STATIC_ROUTES};
+use super::wire_trace::WireTrace;
 
 /// One simulation, ready to run.
 #[derive(Clone, Debug)]
@@ -175,14 +176,18 @@ impl Scenario {
 }
 
 /// A computer without a radio, on a wire to one of the nodes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Host {
     /// Node at the other end of the host's wire.
     pub gateway: NodeId,
     /// Index of the first host on the same wire: the host itself if its wire is not shared.
     pub wire: usize,
-    /// Bit rate of each direction of the wire.
+    /// Bit rate of each direction of the wire without a trace.
     pub rate: BitRate,
+    /// Trace of the direction to the host, which replaces its bit rate.
+    pub trace_to_host: Option<Arc<WireTrace>>,
+    /// Trace of the direction from the host, which replaces its bit rate.
+    pub trace_from_host: Option<Arc<WireTrace>>,
     /// Time from the end of a packet's transmission to its arrival.
     pub delay: Duration,
     /// Packets that may wait in either direction of the wire.

@@ -1,21 +1,25 @@
 //! Checks the tables `[[host]]`, and flows that relay the data of others.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 
 use multihop_core::BitRate;
 
-use super::Nodes;
+use super::{Nodes, in_folder};
 use crate::application::App;
-use crate::document::Fault;
+use crate::document::{Fault, read_text};
 use crate::faults::Faults;
 use crate::model::{Flow, Host, Protocol};
 use crate::read::settings::Keyed;
 use crate::tables::HostTable;
+use crate::wire_trace::WireTrace;
 
 /// Checks the tables `[[host]]`: computers connected to nodes by wires.
 pub(super) fn hosts(
     tables: &[Keyed<HostTable>],
     nodes: &Nodes<'_>,
+    source: &Path,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Host>> {
     if tables.len() > MAX_HOSTS {
@@ -32,10 +36,19 @@ pub(super) fn hosts(
             faults.push(Fault::at_key(format!("host.{n}.name"), "is the name of another node or host"));
         }
         let gateway = nodes.find(&table.gateway, &format!("host.{n}.gateway"), faults);
+        let [trace_to_host, trace_from_host] =
+            [("trace_to_host", &table.trace_to_host), ("trace_from_host", &table.trace_from_host)]
+                .map(|(key, file)| trace(&format!("host.{n}.{key}"), file.as_deref(), source, faults));
+        if trace_to_host.is_some() && trace_from_host.is_some() && table.rate.is_some() {
+            let message = "is not a key here: both directions have a trace";
+            faults.push(Fault::at_key(format!("host.{n}.rate_kbps"), message));
+        }
         let mut host = gateway.map(|gateway| Host {
             gateway,
             wire: n,
             rate: table.rate.unwrap_or(BitRate(10_000_000)),
+            trace_to_host,
+            trace_from_host,
             delay: table.delay,
             queue: table.queue.unwrap_or(50),
             loss_to_host: table.loss_to_host,
@@ -67,17 +80,42 @@ fn share(
         refuse("wire", "found a node, allowed: an earlier host");
         return None;
     };
-    let first = earlier[shared]?;
+    let first = earlier[shared].as_ref()?;
     if first.gateway != host.gateway {
         refuse("wire", "found a host of another gateway, allowed: an earlier host of the same gateway");
     }
-    for (key, is_given) in [("rate_kbps", table.rate.is_some()), ("queue", table.queue.is_some())] {
+    for (key, is_given) in [
+        ("rate_kbps", table.rate.is_some()),
+        ("queue", table.queue.is_some()),
+        ("trace_to_host", table.trace_to_host.is_some()),
+        ("trace_from_host", table.trace_from_host.is_some()),
+    ] {
         if is_given {
             refuse(key, "is not a key here: a host with wire uses the value of that host");
         }
     }
-    Some(Host { wire: first.wire, rate: first.rate, queue: first.queue, ..host })
+    let first = first.clone();
+    let (trace_to_host, trace_from_host) = (first.trace_to_host, first.trace_from_host);
+    Some(Host {
+        wire: first.wire,
+        rate: first.rate,
+        queue: first.queue,
+        trace_to_host,
+        trace_from_host,
+        ..host
+    })
 }
+
+/// Reads the trace of one direction of a wire.
+fn trace(key: &str, file: Option<&str>, source: &Path, faults: &mut Faults<'_>) -> Option<Arc<WireTrace>> {
+    let (path, shown) = in_folder(source, file?);
+    let read = read_text(&path, LONGEST_TRACE).and_then(|text| WireTrace::read(&text));
+    let fault = |message| Fault::at_key(key, format!("{shown}: {message}"));
+    read.map(Arc::new).map_err(|message| faults.push(fault(message))).ok()
+}
+
+/// Bytes of a file with the trace of a wire.
+const LONGEST_TRACE: usize = 16 << 20;
 
 /// Checks that a relay begins at the node where the relayed flow ends, and that both are streams.
 pub(super) fn check_relays(flows: &[Flow], faults: &mut Faults<'_>) {

@@ -72,7 +72,7 @@ pub(super) fn scenario(
         radios::refuse_several(radios, table, routing, faults);
         radios::radios(radios, table, routing.protocol.queue_kind(), nodes, ground, faults)
     });
-    let hosts = nodes.as_ref().and_then(|nodes| hosts::hosts(&table.host, nodes, faults));
+    let hosts = nodes.as_ref().and_then(|nodes| hosts::hosts(&table.host, nodes, source, faults));
     let places = nodes.as_ref().filter(|_| hosts.is_some()).map(|nodes| nodes.with_hosts(&table.host));
     let programs = places.as_ref().and_then(|p| programs::programs(&table.program, p, run.duration, faults));
     let emulation = nodes.as_ref().zip(hosts.as_ref()).zip(routing.as_ref());

@@ -125,6 +125,13 @@ pub(crate) struct HostTable {
     /// Bit rate of the wire in each direction, kb/s; by default 10000.
     #[key(KILOBITS_PER_SECOND, name = "rate_kbps")]
     pub(crate) rate: Option<BitRate>,
+    /// Trace of the rate to the host, in the format of mahimahi, which replaces `rate_kbps`: in each line the millisecond at which
+    /// 1500 bytes can be delivered; the file repeats. A path relative to the scenario's folder.
+    #[key(LONGEST_TEXT)]
+    pub(crate) trace_to_host: Option<String>,
+    /// Trace of the rate from the host, in the format of mahimahi, which replaces `rate_kbps`. A path relative to the scenario's folder.
+    #[key(LONGEST_TEXT)]
+    pub(crate) trace_from_host: Option<String>,
     /// One-way delay to the host, s.
     #[key(SECONDS, default = Duration::from_millis(10))]
     pub(crate) delay: Duration,

@@ -14,11 +14,23 @@ fn with_host(rest: &str) -> String {
 #[test]
 fn a_host_comes_after_the_nodes() {
     let scenario = load(&with_host(RELAY));
-    let [host] = scenario.hosts[..] else { panic!("one host") };
+    let [host] = &scenario.hosts[..] else { panic!("one host") };
     let (rate, delay) = (BitRate(10_000_000), Duration::from_millis(10));
     let (loss_to_host, loss_from_host) = (0.0, 0.0);
     let gateway = NodeId(4);
-    assert_eq!(host, Host { gateway, wire: 0, rate, delay, queue: 50, loss_to_host, loss_from_host });
+    let (trace_to_host, trace_from_host) = (None, None);
+    let expected = Host {
+        gateway,
+        wire: 0,
+        rate,
+        trace_to_host,
+        trace_from_host,
+        delay,
+        queue: 50,
+        loss_to_host,
+        loss_from_host,
+    };
+    assert_eq!(*host, expected);
     assert_eq!(scenario.flows[1].to, NodeId(5));
     assert!(scenario.is_host(NodeId(5)) && !scenario.is_host(NodeId(4)));
     assert_eq!([4, 5].map(|n| scenario.in_mesh(NodeId(n))), [NodeId(4); 2]);
@@ -29,8 +41,9 @@ fn a_host_comes_after_the_nodes() {
 fn a_host_on_the_wire_of_another_has_its_rate_and_queue() {
     let wire = "rate_kbps = 500.0\nqueue = 7\n[[host]]\ngateway = 4\nwire = \"server\"\ndelay = 0.2\nloss_to_host = 0.1\n\
                 [[host]]\ngateway = 4\nwire = 6\n";
-    let [first, second, third] = load(&(with_host("") + wire)).hosts[..] else { panic!("three hosts") };
-    assert_eq!(second, Host { delay: Duration::from_millis(200), loss_to_host: 0.1, ..first });
+    let scenario = load(&(with_host("") + wire));
+    let [first, second, third] = &scenario.hosts[..] else { panic!("three hosts") };
+    assert_eq!(*second, Host { delay: Duration::from_millis(200), loss_to_host: 0.1, ..first.clone() });
     assert_eq!((third.wire, third.rate, third.queue), (0, BitRate(500_000), 7));
 }
 
@@ -51,6 +64,24 @@ fn problems_of_a_shared_wire() {
         refused(&other),
         "x.toml:12:8: host.1.wire: found a host of another gateway, allowed: an earlier host of the same gateway"
     );
+}
+
+#[test]
+fn problems_of_the_trace_of_a_wire() {
+    let found = refused(&with_host("").replace("gateway", "trace_to_host = \"none.trace\"\ngateway"));
+    assert!(found.starts_with("x.toml:8:17: host.0.trace_to_host: none.trace: "), "{found}");
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../multihop-sim/tests/pinned/files/wire.trace");
+    let traces = format!("trace_to_host = {trace:?}\ntrace_from_host = {trace:?}\n");
+    assert_eq!(
+        refused(&(with_host("") + "rate_kbps = 5.0\n" + &traces)),
+        "x.toml:10:13: host.0.rate_kbps: is not a key here: both directions have a trace"
+    );
+    let shared = format!("{}{traces}[[host]]\ngateway = 4\nwire = 5\n", with_host(""));
+    let scenario = load(&shared);
+    assert_eq!(scenario.hosts[1].trace_to_host, scenario.hosts[0].trace_to_host);
+    assert!(scenario.hosts[1].trace_from_host.is_some());
+    let found = refused(&(shared + &traces));
+    assert!(found.contains("host.1.trace_to_host: is not a key here: a host with wire uses"), "{found}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! address of its gateway, so that routing protocols ignore hosts.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::frame::PacketHandle;
@@ -11,7 +12,7 @@ use super::agenda::{Direction, Owner};
 use super::context::Context;
 use super::ids::Neighbour;
 use crate::engine::Rank;
-use multihop_scenario::{Host, Scenario};
+use multihop_scenario::{Host, OPPORTUNITY, Scenario, WireTrace};
 
 /// All wires of a network.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ struct Way {
     packets: VecDeque<OnWire>,
     /// Probability that a packet is lost in this direction.
     loss: f64,
+    /// Trace of the rate of this direction, in place of a constant rate.
+    trace: Option<Arc<WireTrace>>,
     /// Draws which packets are lost.
     rng: Rng,
 }
@@ -47,6 +50,8 @@ struct Line {
     free_at: Instant,
     /// Start of the transmission of each packet that waits or waited until recently.
     begins: VecDeque<Instant>,
+    /// Next opportunity of the trace, by its number, and the bytes that are left of it.
+    opportunity: (u64, u32),
 }
 
 /// A packet that is queued, being transmitted, or propagating.
@@ -61,12 +66,13 @@ struct OnWire {
 impl Wires {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let way = |host: &Host, purpose, id: NodeId| Way {
-            host: *host,
+            host: host.clone(),
             near: host.gateway,
             far: id,
             line: 2 * host.wire,
             packets: VecDeque::new(),
             loss: host.loss_to_host,
+            trace: host.trace_to_host.clone(),
             rng: Rng::stream(scenario.seed, purpose, u64::from(id.0)),
         };
         let both = |(id, host): (NodeId, &Host)| {
@@ -75,12 +81,13 @@ impl Wires {
                 far: host.gateway,
                 line: 2 * host.wire + 1,
                 loss: host.loss_from_host,
+                trace: host.trace_from_host.clone(),
                 ..way(host, "wire/from-host", id)
             };
             [way(host, "wire/to-host", id), back]
         };
         let ways: Vec<_> = scenario.hosts().flat_map(both).collect();
-        let line = || Line { free_at: Instant::ZERO, begins: VecDeque::new() };
+        let line = || Line { free_at: Instant::ZERO, begins: VecDeque::new(), opportunity: (0, OPPORTUNITY) };
         let lines = (0..ways.len()).map(|_| line()).collect();
         Self { ways, lines }
     }
@@ -156,7 +163,10 @@ impl Way {
         if !line.has_room(now, self.host.queue) {
             return false;
         }
-        let transmitted = line.transmit(now, self.host.rate.time_for(bytes));
+        let transmitted = match &self.trace {
+            Some(trace) => line.follow(trace, now, bytes),
+            None => line.transmit(now, self.host.rate.time_for(bytes)),
+        };
         let is_lost = self.loss > 0.0 && self.rng.chance(self.loss);
         self.packets.push_back(OnWire { arrives: transmitted + self.host.delay, packet, is_lost });
         true
@@ -173,8 +183,34 @@ impl Line {
         self.free_at
     }
 
+    /// Queues a packet that leaves at the opportunities of a trace; returns the instant of its last one.
+    fn follow(&mut self, trace: &WireTrace, now: Instant, bytes: u32) -> Instant {
+        while self.begins.pop_front_if(|begins| *begins <= now).is_some() {}
+        let (mut next, mut left) = self.opportunity;
+        if at(trace, next) < now {
+            (next, left) = (trace.first_from(now.as_nanos().div_ceil(MILLISECOND)), OPPORTUNITY);
+        }
+        self.begins.push_back(at(trace, next));
+        let mut missing = bytes;
+        while missing > left {
+            missing -= left;
+            (next, left) = (next + 1, OPPORTUNITY);
+        }
+        self.free_at = at(trace, next);
+        self.opportunity = if missing == left { (next + 1, OPPORTUNITY) } else { (next, left - missing) };
+        self.free_at
+    }
+
     /// Whether fewer than `limit` packets wait.
     fn has_room(&self, now: Instant, limit: usize) -> bool {
         self.begins.len() - self.begins.partition_point(|begins| *begins <= now) < limit
     }
 }
+
+/// Instant of an opportunity of a trace.
+fn at(trace: &WireTrace, index: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(trace.at(index))
+}
+
+/// Nanoseconds of a millisecond.
+const MILLISECOND: u64 = 1_000_000;

@@ -58,6 +58,38 @@ fn a_wire_loses_packets_at_random_in_each_direction() {
     }
 }
 
+/// A trace of 100 ms with six opportunities of 1500 bytes.
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pinned/files/wire.trace");
+
+#[test]
+fn a_packet_leaves_at_the_next_opportunity_of_a_trace() {
+    let opportunities = [0.01, 0.02, 0.03, 0.045, 0.1];
+    let cbr = "app = \"cbr\"\nrate_kbps = 100.0\nsize = 1013\nstop = 20.0";
+    let host = format!("trace_to_host = {TRACE:?}\ndelay = 0.25");
+    let ran = ran(&chain("static", &host, &flow("3", "\"server\"", cbr)));
+    let sent: Vec<_> = events(&ran.trace).filter(|e| e.what == "s").map(|e| e.at).collect();
+    let received: Vec<_> = events(&ran.trace).filter(|e| e.what == "r").map(|e| e.at).collect();
+    assert!(sent.len() > 200 && received.len() == sent.len(), "{}", sent.len());
+    for (sent, received) in sent.iter().zip(received) {
+        let turn = (sent / 0.1).floor() * 0.1;
+        let leaves = opportunities.map(|at| turn + at).into_iter().find(|at| *at > sent - 1e-9).unwrap();
+        assert!((received - leaves - 0.25).abs() < 1e-6, "{sent} {received}");
+    }
+}
+
+#[test]
+fn a_trace_delivers_all_bytes_of_its_opportunities_and_drops_what_its_queue_cannot_hold() {
+    let cbr = "app = \"cbr\"\nrate_kbps = 2000.0\nsize = 972";
+    for (direction, from, to) in [("to", "3", "4"), ("from", "4", "3")] {
+        let host = format!("trace_{direction}_host = {TRACE:?}\nqueue = 5");
+        let result = result(&chain("static", &host, &flow(from, to, cbr)));
+        // 9000 bytes in 100 ms, of which 28 in 1000 are headers.
+        let goodput = result.flows[0].goodput_kbps;
+        assert!((goodput - 720.0 * 0.972).abs() < 2.0, "{goodput}");
+        assert!(result.drops["queue-full"] > 1000, "{:?}", result.drops);
+    }
+}
+
 /// Goodput over a wire of 10 Mb/s and 100 ms with this queue, kb/s.
 fn over_a_long_wire(queue: u32, transport: &str) -> f64 {
     for_a_while_over_a_long_wire(120, queue, transport)
