@@ -25,6 +25,10 @@ def main() -> int:
     words = sys.argv[1:]
     general = list(takewhile(lambda word: word.startswith("-"), words))
     match words[len(general) :]:
+        case ["bench", *rest]:
+            from multihop.bench.command import main as bench
+
+            return bench([*rest, *general])
         case ["break", *rest]:
             from multihop.breaking.command import main as break_
 

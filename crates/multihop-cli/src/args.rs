@@ -98,6 +98,13 @@ pub(crate) enum Command {
         /// Folder, created if missing.
         folder: PathBuf,
     },
+    /// Compare a congestion control with others in 100 networks, with the Python package.
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// Arguments for the Python package.
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        arguments: Vec<String>,
+    },
     /// Search for small networks in which a transport or a routing protocol does badly, with the Python package.
     #[command(disable_help_flag = true)]
     Break {

@@ -146,6 +146,7 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Unknown(words) => {
             Err(CommandError::Usage(format!("no command {:?} {ONLY_SIMULATES}", words[0])))
         }
+        Command::Bench { .. } => Err(CommandError::Usage(format!("bench {IN_PYTHON} multihop"))),
         Command::Break { .. } => Err(CommandError::Usage(format!("break {IN_PYTHON} 'multihop[break]'"))),
         Command::Papers { .. } => Err(CommandError::Usage(format!("papers {IN_PYTHON} 'multihop[papers]'"))),
         Command::Schema => Ok(output::json(&multihop_scenario::schema_with(extensions), true)?),
