@@ -22,6 +22,7 @@ __all__ = [
     "RunError",
     "ScenarioError",
     "Shard",
+    "Simulation",
     "Window",
     "batch_means",
     "build",
@@ -166,6 +167,12 @@ class CongestionControl:
     def on_undo(self, now: float, cwnd: float, ssthresh: float) -> None: ...
     def on_notice(self, now: float, notice: str, hops: int | None = None) -> None: ...
     def on_path_restored(self, now: float) -> None: ...
+
+@final
+class Simulation:
+    def __new__(cls, request: _Request) -> Self: ...
+    def advance(self, end: float) -> float: ...
+    def pause(self) -> None: ...
 
 @final
 class Flag:

@@ -9,6 +9,7 @@ mod messages;
 mod net;
 mod request;
 mod runs;
+mod simulation;
 mod statistics;
 
 use pyo3::create_exception;
@@ -54,6 +55,8 @@ mod _core {
     use super::runs::{
         Batch, Journal, Shard, files, key, missing_series, notes, perform, plan, sweep_lines, sweep_request,
     };
+    #[pymodule_export]
+    use super::simulation::Simulation;
     #[pymodule_export]
     use super::statistics::{batch_means, interval, student_t};
     #[pymodule_export]
