@@ -40,7 +40,7 @@ pub fn fuzz(data: &[u8]) {
         if router.poll_timeout().is_some_and(|at| at <= now) {
             router.handle_timeout(now);
         }
-        router.take_fates();
+        router.take_outcomes();
         router.take_datagrams(now);
         router.routes(now);
     }

@@ -25,7 +25,7 @@ use crate::kernel::{Installed, flush};
 use crate::links::LinkMonitor;
 use crate::parameters::Parameters;
 use crate::prefix::{Family, is_of_link};
-use crate::router::{Datagram, Fate, Port, Router};
+use crate::router::{Datagram, PacketOutcome, Port, Router};
 use crate::socket::PortSocket;
 use crate::status::Reporter;
 use load::Load;
@@ -269,15 +269,15 @@ impl Daemon {
     /// Sends the waiting packets that have a route now, and sends ICMP errors to the sources of packets that
     /// get none.
     fn release(&mut self, now: Instant) {
-        let (fates, main) = (self.router.take_fates(), self.router.main());
-        if fates.iter().any(|fate| matches!(fate, Fate::Leaves { .. })) {
+        let (outcomes, main) = (self.router.take_outcomes(), self.router.main());
+        if outcomes.iter().any(|outcome| matches!(outcome, PacketOutcome::Leaves { .. })) {
             self.update(now);
         }
         let Some(catcher) = &mut self.catcher else { return };
-        for fate in fates {
-            let done = match &fate {
-                Fate::Leaves { interface, packet } => catcher.send(*interface, packet),
-                Fate::Refused { packet } => catcher.refuse(now, main, packet),
+        for outcome in outcomes {
+            let done = match &outcome {
+                PacketOutcome::Leaves { interface, packet } => catcher.send(*interface, packet),
+                PacketOutcome::Refused { packet } => catcher.refuse(now, main, packet),
             };
             if let Err(error) = done {
                 tracing::debug!("cannot send a packet that had no route: {error}");

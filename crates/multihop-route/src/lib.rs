@@ -61,8 +61,8 @@ pub use kernel::{PROTOCOL, flush};
 pub use links::QueueStatus;
 pub use prefix::{Family, Prefix};
 pub use router::{
-    Arrival, Counters, Datagram, Fate, Key, NeighbourInterface, OnDemandCounts, Path, Port, Reason, Refusal,
-    Router,
+    Arrival, Counters, Datagram, Key, NeighbourInterface, OnDemandCounts, PacketOutcome, Path, Port, Reason,
+    Refusal, Router,
 };
 pub use status::{
     DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RefusalStatus,

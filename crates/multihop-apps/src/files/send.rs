@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::list::{Origin, Source, Sources, Stamp, open};
 use super::message::{FileEntry, HOLE_MAX, Hash, Have, TransferMessage};
 use super::reading::{Reader, Reading};
-use super::talk::{FAREWELL, MessageReader, MessageWriter, meet, part};
+use super::talk::{CLOSE_TIMEOUT, MessageReader, MessageWriter, meet, part};
 use super::zeros::{Extent, next_extent};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
@@ -76,7 +76,7 @@ where
     };
     match spoken {
         // A receiver that gives up first sends the reason.
-        Err(lost @ Error::Stream(_)) => match timeout(FAREWELL, hear).await {
+        Err(lost @ Error::Stream(_)) => match timeout(CLOSE_TIMEOUT, hear).await {
             Ok(Err(reason @ Error::There(_))) => Err(reason),
             _ => Err(lost),
         },

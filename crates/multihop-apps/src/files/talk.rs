@@ -159,7 +159,7 @@ pub(super) async fn part<R, W, T>(
     W: AsyncWrite + Unpin,
 {
     // The result is the same whether or not the peer receives this.
-    let _ = timeout(FAREWELL, async {
+    let _ = timeout(CLOSE_TIMEOUT, async {
         match done {
             Err(Error::Here(reason) | Error::Protocol(reason)) => {
                 outgoing.say(&TransferMessage::Failed(reason.clone())).await?;
@@ -187,4 +187,4 @@ fn too_soon() -> Error {
 /// Longest wait for the first message of the peer.
 pub(super) const FIRST: Duration = Duration::from_secs(10);
 /// Longest wait for the peer to close the connection after both ends have the result.
-pub(super) const FAREWELL: Duration = Duration::from_secs(5);
+pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -323,6 +323,6 @@ fn nonsense() -> io::Error {
 }
 
 /// Longest wait for the peer to close the connection after both ends have the result.
-const FAREWELL: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest time without a message of the peer, after which the measurement fails.
 const PATIENCE: Duration = Duration::from_secs(60);

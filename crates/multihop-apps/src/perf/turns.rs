@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::message;
-use super::{EndTotals, FAREWELL, PATIENCE, nonsense};
+use super::{CLOSE_TIMEOUT, EndTotals, PATIENCE, nonsense};
 use crate::frames::{FrameReader, FrameWriter};
 
 /// The connection of a flow, on which both ends send messages alternately.
@@ -54,7 +54,7 @@ impl Turns {
     /// peer.
     pub(super) async fn close(self) -> Stream {
         let mut stream = self.0.into_inner();
-        let _ = timeout(FAREWELL, stream.shutdown()).await;
+        let _ = timeout(CLOSE_TIMEOUT, stream.shutdown()).await;
         stream
     }
 }

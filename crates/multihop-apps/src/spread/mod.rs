@@ -118,7 +118,7 @@ pub async fn send(
         report(&now);
         if news.is_done {
             // The last confirmations leave.
-            driver.run(FAREWELL).await?;
+            driver.run(LINGER_TIME).await?;
             return Ok(now);
         }
         if progress_at.elapsed() >= patience {
@@ -180,7 +180,8 @@ pub const PORT: u16 = 7457;
 /// Multicast address of groups: organisation-local scope of RFC 2365.
 pub const GROUP: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(239, 192, 74, 57)), PORT);
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-const FAREWELL: Duration = Duration::from_millis(1500);
+/// Time for the last confirmations to leave after the transfer.
+const LINGER_TIME: Duration = Duration::from_millis(1500);
 const LAST_REPORT: Duration = Duration::from_secs(3);
 
 #[cfg(test)]

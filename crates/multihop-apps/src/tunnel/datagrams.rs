@@ -77,7 +77,7 @@ pub(super) async fn relay(near: impl Reset, rules: &[Rule]) -> io::Result<(u64, 
                 received = receive(sockets.four.as_ref(), &mut four) => (received.0, received.1, &four),
                 received = receive(sockets.six.as_ref(), &mut six) => (received.0, received.1, &six),
             };
-            if sockets.has_asked(from) {
+            if sockets.is_target(from) {
                 answer(&mut writer, from, &buffer[..length]).await?;
             }
         }
@@ -113,8 +113,8 @@ async fn receive(socket: Option<&UdpSocket>, buffer: &mut [u8]) -> (usize, Socke
 struct Sockets {
     four: Option<UdpSocket>,
     six: Option<UdpSocket>,
-    /// Targets to which the near end has sent: only these may answer.
-    asked: Mutex<BTreeSet<SocketAddr>>,
+    /// Targets to which the near end has sent datagrams: only answers of these targets are forwarded.
+    targets: Mutex<BTreeSet<SocketAddr>>,
     /// The allowed address of each name; `None` if there is none.
     known: Mutex<BTreeMap<String, Option<SocketAddr>>>,
 }
@@ -124,7 +124,7 @@ impl Sockets {
         let four = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await;
         let six = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).await.ok();
         let four = if six.is_some() { four.ok() } else { Some(four?) };
-        Ok(Self { four, six, asked: Mutex::default(), known: Mutex::default() })
+        Ok(Self { four, six, targets: Mutex::default(), known: Mutex::default() })
     }
 
     /// Sends a datagram to its target if the rules allow it; otherwise drops it, as a firewall does.
@@ -134,7 +134,7 @@ impl Sockets {
         let Ok(Ok(wanted)) = Address::read(&mut data).await else { return Ok(()) };
         let Some(to) = self.target(&wanted, rules).await else { return Ok(()) };
         if let Some(socket) = if to.is_ipv4() { &self.four } else { &self.six } {
-            self.ask(to);
+            self.add_target(to);
             // UDP may lose datagrams.
             let _ = socket.send_to(data, to).await;
         }
@@ -159,16 +159,16 @@ impl Sockets {
         found
     }
 
-    fn ask(&self, to: SocketAddr) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if asked.len() >= TARGETS {
-            asked.clear();
+    fn add_target(&self, to: SocketAddr) {
+        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        if targets.len() >= TARGETS {
+            targets.clear();
         }
-        asked.insert(to);
+        targets.insert(to);
     }
 
-    fn has_asked(&self, from: SocketAddr) -> bool {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains(&from)
+    fn is_target(&self, from: SocketAddr) -> bool {
+        self.targets.lock().unwrap_or_else(PoisonError::into_inner).contains(&from)
     }
 }
 

@@ -113,7 +113,7 @@ where
             Err(error) => {
                 // Too many open files, or a client that is already gone.
                 tracing::warn!("cannot accept a connection: {error}");
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
                 continue;
             }
         };
@@ -133,4 +133,4 @@ where
 /// Largest number of concurrent connections at one local port.
 const CONNECTIONS: usize = 512;
 /// Pause after an error that is likely to persist for a moment.
-const BREATH: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);

@@ -91,7 +91,7 @@ fn run(
         }
     });
     // The last resets and ACKs must leave the host. Standard input is not awaited.
-    runtime.block_on(async { tokio::time::sleep(FAREWELL).await });
+    runtime.block_on(async { tokio::time::sleep(LINGER_TIME).await });
     runtime.shutdown_background();
     result
 }
@@ -197,4 +197,4 @@ fn host(address: IpAddr, port: u16, usual: u16) -> String {
 /// Number of threads of the runtime: one for the socket, one for files.
 const WORKERS: usize = 2;
 /// Time for the last datagrams to leave the host, a few times the delay of a delayed ACK.
-const FAREWELL: Duration = Duration::from_millis(100);
+const LINGER_TIME: Duration = Duration::from_millis(100);

@@ -73,7 +73,7 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_soon() {
             let begun = Instant::now();
             send_while(&mut stream, |_| begun.elapsed() < Duration::from_secs(1)).await;
             let acked = stream.stats().counters.bytes_acked;
-            send_while(&mut stream, |now| now.phase == "freeze" && begun.elapsed() < AWAY).await;
+            send_while(&mut stream, |now| now.phase == "freeze" && begun.elapsed() < OUTAGE).await;
             assert_eq!(stream.stats().phase, "freeze", "after {:?}", begun.elapsed());
             chain.restore_route(1).unwrap();
             let back = Instant::now();
@@ -89,8 +89,8 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_soon() {
     });
 }
 
-/// How long the route is lost.
-const AWAY: Duration = Duration::from_secs(10);
+/// Duration of the loss of the route.
+const OUTAGE: Duration = Duration::from_secs(10);
 /// Time limit that a timer which had backed off for the whole failure would exceed. A busy machine needs a
 /// part of it.
 const SOON: Duration = Duration::from_secs(4);

@@ -139,7 +139,7 @@ impl Mac {
     }
 
     /// Puts `category` in front, so that channel access and frame exchange use its state.
-    fn bring(&mut self, category: Category) {
+    fn move_to_front(&mut self, category: Category) {
         if self.edca().front == category {
             return;
         }
@@ -163,12 +163,12 @@ impl Mac {
             return;
         }
         for category in Category::ALL.into_iter().rev() {
-            self.bring(category);
+            self.move_to_front(category);
             if self.own.front.service.is_none() && !self.own.front.queue.is_empty() {
                 self.serve_front(now, config);
             }
         }
-        self.bring(front);
+        self.move_to_front(front);
         self.resume_backoffs(now, config);
     }
 
@@ -205,12 +205,12 @@ impl Mac {
         if !self.carrier_busy && self.phase == Phase::Idle {
             let front = self.edca().front;
             for category in Category::ALL {
-                self.bring(category);
+                self.move_to_front(category);
                 self.resume_front(now, config);
             }
-            self.bring(front);
+            self.move_to_front(front);
         }
-        self.bring_first(config);
+        self.move_first_to_front(config);
     }
 
     /// Whether the category in front is in an exchange and has only SIFS to wait.
@@ -221,7 +221,7 @@ impl Mac {
 
     /// Moves the category whose backoff ends first to the front. Ties go to the most urgent category;
     /// categories without a backoff come last.
-    fn bring_first(&mut self, config: &MacConfig) {
+    fn move_first_to_front(&mut self, config: &MacConfig) {
         let slot = config.contention.slot;
         let edca = self.edca();
         let order = |category: Category, backoff: Backoff| {
@@ -230,7 +230,7 @@ impl Mac {
         let others = edca.others().map(|(category, other)| (order(category, other.backoff), category));
         let front = (order(edca.front, self.backoff), edca.front);
         let (_, first) = others.fold(front, |one, other| if other.0 < one.0 { other } else { one });
-        self.bring(first);
+        self.move_to_front(first);
     }
 
     /// Handles the end of one or several backoffs. The most urgent category with a packet transmits; the
@@ -239,7 +239,7 @@ impl Mac {
         let slot = config.contention.slot;
         let mut winner = None;
         for category in Category::ALL.into_iter().rev() {
-            self.bring(category);
+            self.move_to_front(category);
             if self.backoff.expires(slot) > now {
                 continue;
             }
@@ -257,7 +257,7 @@ impl Mac {
         }
         match winner {
             Some(category) => {
-                self.bring(category);
+                self.move_to_front(category);
                 if self.own.reply.is_some() {
                     self.draw_backoff(config);
                 }

@@ -29,7 +29,7 @@ use refusals::Refusals;
 use signing::Signing;
 
 pub use neighbours::NeighbourInterface;
-pub use on_demand::{Fate, OnDemandCounts};
+pub use on_demand::{OnDemandCounts, PacketOutcome};
 pub use refusals::{Reason, Refusal};
 pub use signature::Key;
 
@@ -505,15 +505,15 @@ impl Router {
     }
 
     /// Takes the outcomes of waiting packets. The caller must first install the routes of those that leave.
-    pub fn take_fates(&mut self) -> Vec<Fate> {
+    pub fn take_outcomes(&mut self) -> Vec<PacketOutcome> {
         let ends = self.aodv().map(OnDemand::take_ends).unwrap_or_default();
-        let fate = |(next_hop, packet): (Option<Ipv4Addr>, Vec<u8>)| match next_hop
+        let outcome = |(next_hop, packet): (Option<Ipv4Addr>, Vec<u8>)| match next_hop
             .and_then(|next_hop| self.neighbours.interface(next_hop))
         {
-            Some(interface) => Fate::Leaves { interface, packet },
-            None => Fate::Refused { packet },
+            Some(interface) => PacketOutcome::Leaves { interface, packet },
+            None => PacketOutcome::Refused { packet },
         };
-        ends.into_iter().map(fate).collect()
+        ends.into_iter().map(outcome).collect()
     }
 
     /// Counters of AODV, and the number of packets that wait for a route; `None` under other protocols.

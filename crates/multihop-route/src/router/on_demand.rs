@@ -14,7 +14,7 @@ use crate::prefix::Prefix;
 
 /// Outcome for a packet that had no route when it arrived.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Fate {
+pub enum PacketOutcome {
     /// The packet leaves over this interface.
     Leaves {
         /// The number of the interface.

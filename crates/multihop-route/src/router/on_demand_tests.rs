@@ -29,13 +29,13 @@ struct Net {
     routers: Vec<Router>,
     links: Vec<([(usize, u32); 2], bool)>,
     /// Outcome of each packet, with the router at which it ended.
-    fates: Vec<(usize, Fate)>,
+    outcomes: Vec<(usize, PacketOutcome)>,
 }
 
 impl Net {
     fn new(addresses: &[&[Ipv4Addr]]) -> Self {
         let routers = addresses.iter().zip(1..).map(|(own, seed)| router(own, seed, 1_000));
-        Self { now: Instant::ZERO, routers: routers.collect(), links: Vec::new(), fates: Vec::new() }
+        Self { now: Instant::ZERO, routers: routers.collect(), links: Vec::new(), outcomes: Vec::new() }
     }
 
     fn link(mut self, a: (usize, u32), b: (usize, u32)) -> Self {
@@ -58,7 +58,7 @@ impl Net {
         if router.poll_timeout().is_some_and(|at| at <= self.now) {
             router.handle_timeout(self.now);
         }
-        self.fates.extend(router.take_fates().into_iter().map(|fate| (n, fate)));
+        self.outcomes.extend(router.take_outcomes().into_iter().map(|outcome| (n, outcome)));
         for datagram in router.take_datagrams(self.now) {
             self.deliver(n, &datagram);
         }
@@ -142,10 +142,10 @@ fn a_packet_waits_for_its_route_and_leaves() {
     assert_eq!(net.via(0, address(1, 2)), Some(address(1, 2)), "a neighbour");
     assert_eq!(net.via(0, address(3, 4)), None, "nobody has searched for it");
     net.catch(0, address(1, 1), address(3, 4));
-    assert_eq!((net.fates.len(), net.routers[0].on_demand().unwrap().1), (0, 1), "it waits");
+    assert_eq!((net.outcomes.len(), net.routers[0].on_demand().unwrap().1), (0, 1), "it waits");
     net.run(1_500);
     let sent = packet(address(1, 1), address(3, 4));
-    assert_eq!(net.fates, [(0, Fate::Leaves { interface: 0, packet: sent })]);
+    assert_eq!(net.outcomes, [(0, PacketOutcome::Leaves { interface: 0, packet: sent })]);
     let routes = [(0, 3, 4, 1, 2), (1, 3, 4, 2, 3), (2, 3, 4, 3, 4), (3, 1, 1, 3, 3), (2, 1, 1, 2, 2)];
     for (router, network, host, via_network, via_host) in routes {
         let to = address(network, host);
@@ -181,7 +181,7 @@ fn every_address_of_a_node_is_found() {
         net.catch(0, address(1, 1), to);
         net.run(1_500);
         assert_eq!(net.via(0, to), Some(address(1, 2)), "{to}");
-        assert!(matches!(net.fates[..], [(0, Fate::Leaves { .. })]), "{to}");
+        assert!(matches!(net.outcomes[..], [(0, PacketOutcome::Leaves { .. })]), "{to}");
     }
 }
 
@@ -191,7 +191,7 @@ fn a_host_that_nobody_knows_is_searched_for_and_its_packets_refused() {
     net.catch(0, address(1, 1), address(9, 9));
     net.run(10_000);
     let sent = packet(address(1, 1), address(9, 9));
-    assert_eq!(net.fates, [(0, Fate::Refused { packet: sent })]);
+    assert_eq!(net.outcomes, [(0, PacketOutcome::Refused { packet: sent })]);
     assert!(net.counts(3).requests > 0, "the last node has forwarded a request");
 }
 
@@ -222,7 +222,7 @@ fn a_router_without_a_route_tells_the_source_and_the_nodes_before_it() {
     let mut net = line();
     net.catch(0, address(1, 1), address(3, 4));
     net.run(1_500);
-    net.fates.clear();
+    net.outcomes.clear();
     net.links[2].1 = false;
     net.run(2_300);
     assert_eq!(net.via(2, address(3, 4)), None, "its HELLOs are missing");
@@ -231,7 +231,7 @@ fn a_router_without_a_route_tells_the_source_and_the_nodes_before_it() {
     let before = net.counts(1);
     net.catch(1, address(1, 1), address(3, 4));
     let sent = packet(address(1, 1), address(3, 4));
-    assert_eq!(net.fates, [(1, Fate::Refused { packet: sent })]);
+    assert_eq!(net.outcomes, [(1, PacketOutcome::Refused { packet: sent })]);
     let after = net.counts(1);
     assert_eq!((after.requests, after.errors), (before.requests, before.errors + 1), "told, not searched");
 }
@@ -248,11 +248,15 @@ fn a_neighbour_that_the_kernel_does_not_find_is_routed_around() {
     assert_eq!(net.via(0, address(3, 4)), Some(address(1, 2)), "it is no neighbour over that interface");
     net.routers[0].on_neighbour_failed(now, 0, address(1, 2).into());
     assert_eq!(net.via(0, address(3, 4)), None);
-    net.fates.clear();
+    net.outcomes.clear();
     net.catch(0, address(1, 1), address(3, 4));
     net.run(1_500);
     assert_eq!(net.via(0, address(3, 4)), Some(address(2, 3)));
-    assert!(matches!(net.fates[..], [(0, Fate::Leaves { interface: 1, .. })]), "{:?}", net.fates);
+    assert!(
+        matches!(net.outcomes[..], [(0, PacketOutcome::Leaves { interface: 1, .. })]),
+        "{:?}",
+        net.outcomes
+    );
 }
 
 #[test]
@@ -261,11 +265,11 @@ fn packets_to_groups_or_outside_of_the_networks_are_not_searched_for() {
     for to in ["224.0.0.251", "255.255.255.255", "0.0.0.0"] {
         net.catch(0, address(1, 1), to.parse().unwrap());
     }
-    assert_eq!((net.fates.len(), net.counts(0).caught), (0, 0));
+    assert_eq!((net.outcomes.len(), net.counts(0).caught), (0, 0));
     let within = vec!["10.0.1.0/24".parse().unwrap()];
     net.routers[0].configure(net.now, Config { within, ..config() });
     net.catch(0, address(1, 1), address(3, 4));
-    assert!(matches!(net.fates[..], [(0, Fate::Refused { .. })]), "{:?}", net.fates);
+    assert!(matches!(net.outcomes[..], [(0, PacketOutcome::Refused { .. })]), "{:?}", net.outcomes);
     for length in 0..packet(address(1, 1), address(3, 4)).len() {
         let now = net.now;
         net.routers[0].catch(now, &packet(address(1, 1), address(3, 4))[..length]);
@@ -305,12 +309,12 @@ fn a_restarted_node_is_believed() {
         net.catch(0, address(1, 1), address(3, 4));
         net.run(10_000);
         net.routers[0] = router(&[address(1, 1)], 9, epoch);
-        net.fates.clear();
+        net.outcomes.clear();
         net.run(1_500);
         net.catch(0, address(1, 1), address(3, 4));
         net.run(1_500);
-        let leaves = matches!(net.fates[..], [(0, Fate::Leaves { .. })]);
-        assert_eq!(leaves, is_believed, "{:?}", net.fates);
+        let leaves = matches!(net.outcomes[..], [(0, PacketOutcome::Leaves { .. })]);
+        assert_eq!(leaves, is_believed, "{:?}", net.outcomes);
     }
 }
 

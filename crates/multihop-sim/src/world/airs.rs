@@ -29,7 +29,7 @@ impl Airs {
 
     /// Moves the radio of an interface to the front before it handles an event.
     #[inline]
-    pub(super) fn bring(&mut self, interface: Interface) {
+    pub(super) fn move_to_front(&mut self, interface: Interface) {
         if self.front.interface != interface {
             self.exchange(interface);
         }
@@ -49,7 +49,7 @@ impl Airs {
 
     /// The radios in the order of their interfaces.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Air> {
-        self.bring(Interface(0));
+        self.move_to_front(Interface(0));
         std::iter::once(&mut self.front).chain(&mut self.others)
     }
 

@@ -170,7 +170,7 @@ impl<'a> World<'a> {
         let context = &mut self.context;
         match context.agenda.owner(key) {
             Owner::Flight(interface, flight) => {
-                self.airs.bring(interface);
+                self.airs.move_to_front(interface);
                 if passing == key {
                     self.airs.front.flights.take_first();
                 } else {
@@ -179,7 +179,7 @@ impl<'a> World<'a> {
                 self.advance_flight(flight);
             }
             Owner::Mac(interface, node) => {
-                self.airs.bring(interface);
+                self.airs.move_to_front(interface);
                 self.airs.front.handle_mac_timeout(context, node);
             }
             Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),

@@ -56,7 +56,7 @@ impl Air {
             self.leaks.note(node, &transmission);
             context.actions.request(Action::Leak(self.interface));
         }
-        let flight = self.flights.all[id.index()].as_mut().expect(AWAY);
+        let flight = self.flights.all[id.index()].as_mut().expect(ONE_AT_A_TIME);
         flight.is_foreign = false;
         if self.config.aggregates() {
             let frame = &transmission.frame;
@@ -115,7 +115,7 @@ impl Air {
         let frame = Frame { kind: FrameKind::Data, to: BROADCAST, body, rate, ..sent.frame };
         let transmission = Transmission { frame, airtime: sent.airtime };
         let id = self.free_flight(context, transmission);
-        let mut flight = self.flights.all[id.index()].take().expect(AWAY);
+        let mut flight = self.flights.all[id.index()].take().expect(ONE_AT_A_TIME);
         flight.origin = leakage.links_of(node, context.now, &mut flight.links);
         flight.links.retain(|link| !self.is_silent(link.to));
         (flight.is_foreign, flight.has_load) = (true, false);
@@ -150,7 +150,7 @@ impl Air {
         resumes: bool,
         elsewhere: Option<Key>,
     ) -> bool {
-        let mut flight = self.flights.all[id.index()].take().expect(AWAY);
+        let mut flight = self.flights.all[id.index()].take().expect(ONE_AT_A_TIME);
         let mut near = self.first_pass_near(&flight);
         if let Some(elsewhere) = elsewhere {
             near = near.min(elsewhere);
@@ -178,7 +178,7 @@ impl Air {
     fn first_pass_near(&self, flight: &Flight) -> Key {
         let Flights { all, passing, .. } = &self.flights;
         let near = |other: FlightId| {
-            let other = all[other.index()].as_ref().expect(AWAY);
+            let other = all[other.index()].as_ref().expect(ONE_AT_A_TIME);
             !self.reorders || self.medium.may_share_hearers(flight.origin, other.origin)
         };
         passing.iter().rfind(|&&(_, other)| near(other)).map_or(Key::NEVER, |&(key, _)| key)
@@ -319,4 +319,5 @@ impl Others {
     }
 }
 
-const AWAY: &str = "only one frame is advanced at a time";
+/// Panic message for a frame that is missing from the list of flights.
+const ONE_AT_A_TIME: &str = "only one frame is advanced at a time";

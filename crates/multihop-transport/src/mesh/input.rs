@@ -161,7 +161,7 @@ impl MeshEnd {
         one.control.on_ack(now, Report { arrived, queueing, is_limited });
         one.timers.stop(Timer::Silence);
         one.on_answer();
-        one.has_asked = false;
+        one.has_requested_ack = false;
         if news.round_trip.is_some() {
             self.update_one_way();
         }
@@ -172,7 +172,7 @@ impl MeshEnd {
             self.emit(Event::Channels);
         }
         if answered {
-            self.rescue();
+            self.move_from_frozen_paths();
         }
         self.share_backlog();
         self.grow();

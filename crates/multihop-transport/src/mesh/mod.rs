@@ -361,8 +361,8 @@ impl MeshEnd {
     /// Probes a path on which nothing arrived for a timeout, and sends no data until the peer answers a probe.
     fn on_silence(&mut self, path: usize) {
         let (waits, one) = (self.has_outstanding(path), &mut self.paths[path]);
-        if waits && one.may_ask() {
-            (one.has_asked, one.probe_due, one.probed) = (true, true, false);
+        if waits && one.may_request_ack() {
+            (one.has_requested_ack, one.probe_due, one.probed) = (true, true, false);
             return;
         }
         // What silenced the data may have silenced the first probe too, and be over.
@@ -387,7 +387,7 @@ impl MeshEnd {
             one.probed = false;
             // Probes are acknowledged at once.
             one.timers.stop(Timer::Silence);
-            self.rescue();
+            self.move_from_frozen_paths();
         }
     }
 

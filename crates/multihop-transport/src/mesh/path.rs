@@ -28,7 +28,7 @@ pub(super) struct Path {
     /// Whether a probe has left since the path froze.
     pub(super) probed: bool,
     /// Whether a probe has requested the ACK of the newest train since an ACK last arrived.
-    pub(super) has_asked: bool,
+    pub(super) has_requested_ack: bool,
     /// The longest time that the ACK of the newest transmission may wait.
     hold: Duration,
     /// Number of segments of this path whose arrival only ACKs on the other path have reported.
@@ -65,7 +65,7 @@ impl Path {
             frozen: None,
             probe_due: false,
             probed: false,
-            has_asked: false,
+            has_requested_ack: false,
             hold: Duration::ZERO,
             arrived: 0,
             timers: Timers::new(Timer::ALL),
@@ -207,13 +207,13 @@ impl Path {
         let srtt = self.rtt.srtt().unwrap_or_default();
         let usual = srtt + self.rtt.rttvar() * 4;
         let timeout = self.rtt.rto().min(config.rto_max.max(usual));
-        if self.may_ask() { timeout.min(usual.max(srtt * 2)) } else { timeout }
+        if self.may_request_ack() { timeout.min(usual.max(srtt * 2)) } else { timeout }
     }
 
     /// Whether a probe should request the ACK of the newest train before a timeout counts. A train has a single ACK,
     /// and no segment leaves while that ACK is missing, so its loss alone would cause a timeout.
-    pub(super) fn may_ask(&self) -> bool {
-        self.uses_trains() && !self.is_frozen() && !self.has_asked
+    pub(super) fn may_request_ack(&self) -> bool {
+        self.uses_trains() && !self.is_frozen() && !self.has_requested_ack
     }
 
     /// Sets the pacing timer if only pacing prevents the next segment from leaving (`may_send`); otherwise stops it.

@@ -138,7 +138,7 @@ impl MeshEnd {
     }
 
     /// Moves segments in flight on a frozen path to the other path.
-    pub(super) fn rescue(&mut self) {
+    pub(super) fn move_from_frozen_paths(&mut self) {
         for path in 0..self.paths.len() {
             if self.paths[path].is_frozen() && self.has_other_path(path) {
                 self.send.move_from(path);

@@ -260,7 +260,7 @@ impl TcpEnd {
         } else if acked == self.send.una && self.is_duplicate(segment, window, sack_news) {
             self.on_dup_ack(now);
         }
-        self.judge_reduction(now, segment, kind, sack_news);
+        self.undo_needless_reduction(now, segment, kind, sack_news);
         self.after_ack(now, kind);
         self.update_window(start, acked, window);
         self.advance_close(now);

@@ -25,7 +25,7 @@ impl TcpEnd {
     }
 
     /// The network state in the peer's last report; `None` without reports or ADTCP.
-    pub fn told_state(&self) -> Option<NetworkState> {
+    pub fn peer_state(&self) -> Option<NetworkState> {
         let Congestion::Adtcp(policy) = &self.congestion else { return None };
         policy.reported()
     }
@@ -33,7 +33,7 @@ impl TcpEnd {
     /// Parameters of stand-by if a retransmission timeout now means that the path is lost: by section 3.1.2,
     /// a timeout without congestion is a disconnection.
     pub(super) fn disconnection(&self) -> Option<Standby> {
-        let state = self.told_state()?;
+        let state = self.peer_state()?;
         (!state.has(NetworkState::CONGESTION)).then_some(self.config.adtcp.disconnected)
     }
 

@@ -32,9 +32,9 @@ enum Frto {
     /// The first segment was retransmitted; the next ACK of new data continues the detection.
     Resent,
     /// New data is sent instead of retransmissions until the next ACK.
-    Sends,
+    SendsNew,
     /// New data was sent. Its ACK shows whether the timeout was spurious.
-    Judges,
+    SentNew,
 }
 
 impl Undo {
@@ -54,7 +54,7 @@ impl Undo {
 
     /// Whether new data leaves before lost data is retransmitted.
     pub(super) fn prefers_new(&self) -> bool {
-        self.probe == Frto::Sends
+        self.probe == Frto::SendsNew
     }
 
     fn is_older(&self, echo: Option<u32>) -> bool {
@@ -96,7 +96,7 @@ impl TcpEnd {
 
     /// Examines an ACK for evidence that the last reduction was unnecessary, and undoes the reduction.
     /// `news`: SACK has reported new information.
-    pub(super) fn judge_reduction(
+    pub(super) fn undo_needless_reduction(
         &mut self,
         now: Instant,
         segment: &Segment,
@@ -114,10 +114,11 @@ impl TcpEnd {
         if undo.open == Some(0) || is_delayed || is_original {
             return self.undo(now, &undo, undo.by_timeout || (is_delayed && is_partial));
         }
-        self.go_on_judging(kind.is_some(), news);
+        self.advance_frto(kind.is_some(), news);
     }
 
-    fn go_on_judging(&mut self, is_new: bool, news: bool) {
+    /// Advances the stage of F-RTO after an ACK that did not undo the reduction.
+    fn advance_frto(&mut self, is_new: bool, news: bool) {
         let is_whole = self.send.una >= self.recovery.recover;
         let has_new = self.send.next < self.send.queue.end();
         let Some(undo) = &mut self.undo else { return };
@@ -128,23 +129,23 @@ impl TcpEnd {
             // RFC 5682 §3.1, steps 2b and 3a
             Frto::Resent if is_new => {
                 if has_new {
-                    Frto::Sends
+                    Frto::SendsNew
                 } else {
                     Frto::Off
                 }
             }
-            Frto::Sends | Frto::Judges if news => Frto::Off,
-            Frto::Sends => Frto::Judges,
+            Frto::SendsNew | Frto::SentNew if news => Frto::Off,
+            Frto::SendsNew => Frto::SentNew,
             other => other,
         };
     }
 
-    /// Restores the window before the reduction. `finds`: all segments marked as lost count as in flight
+    /// Restores the window before the reduction. If `marks_in_flight`, all segments marked as lost count as in flight
     /// again.
-    fn undo(&mut self, now: Instant, undo: &Undo, finds: bool) {
+    fn undo(&mut self, now: Instant, undo: &Undo, marks_in_flight: bool) {
         self.undo = None;
         self.counters.undone += 1;
-        if finds && let Some(sent) = &mut self.transmissions {
+        if marks_in_flight && let Some(sent) = &mut self.transmissions {
             sent.find_all();
         }
         self.congestion.control_mut().on_undo(now, undo.cwnd, undo.ssthresh);

@@ -88,7 +88,7 @@ impl TpaEnd {
             Phase::Freeze => !phases.told,
         };
         if may_be_congested && phases.acks >= self.config.th_ack {
-            self.calm_down();
+            self.return_to_normal();
         }
     }
 
@@ -97,13 +97,13 @@ impl TpaEnd {
     pub(super) fn on_named(&mut self, number: u64) {
         if self.phases.phase == Phase::Freeze && number >= self.phases.frozen_from {
             self.phases.expiries = 0;
-            self.calm_down();
+            self.return_to_normal();
         }
     }
 
     /// Returns to the normal state. The backoff of the timeout remains until the next sample: if late ACKs are no
     /// samples, a timeout that is too short would otherwise never grow.
-    fn calm_down(&mut self) {
+    fn return_to_normal(&mut self) {
         if self.phases.phase == Phase::Freeze {
             self.end_silence();
             self.rtt.end_freeze();

@@ -61,7 +61,7 @@ pub(crate) static OBSERVED: [Row<TcpEnd>; 10] = [
         ["reported", ""],
         "State of the network that an ADTCP sender was told last, in bits.",
         Sender,
-        |end| end.told_state().map(bits),
+        |end| end.peer_state().map(bits),
     ),
 ];
 

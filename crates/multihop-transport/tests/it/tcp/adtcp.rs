@@ -102,7 +102,7 @@ fn the_newest_state_counts() {
 fn a_state_that_comes_late_does_not_count() {
     let mut s = start(adtcp());
     s.at_ms(100).gets([told(3, CONGESTION)]).expect([9, 10, 11].map(data));
-    s.gets([told(2, CHANNEL_ERROR)]).check(TcpEnd::told_state, Some(CONGESTION));
+    s.gets([told(2, CHANNEL_ERROR)]).check(TcpEnd::peer_state, Some(CONGESTION));
 }
 
 /// ACKs of the same number are told apart by their timestamps.
@@ -119,7 +119,7 @@ fn a_state_whose_ack_a_duplicate_has_overtaken_does_not_count() {
         change(&mut segment);
         tcp.handle(now, Input::Segment(segment));
         while tcp.poll_output(now).is_some() {}
-        tcp.told_state()
+        tcp.peer_state()
     };
     let tells = |state| move |s: &mut Segment| s.options.state = Some(StateOption { kind: 253, state });
     gets(10, &|s| (s.syn, s.seq) = (true, PEER_ISS));
@@ -134,14 +134,14 @@ fn another_option_kind_is_ignored() {
     other.adtcp.option_kind = 254;
     let mut s = start(other);
     s.at_ms(100).gets(vec![told(1, CHANNEL_ERROR); 3]).expect([data(1)]);
-    s.check(|tcp| (tcp.cwnd(), tcp.told_state()), (4000, None));
+    s.check(|tcp| (tcp.cwnd(), tcp.peer_state()), (4000, None));
 }
 
 #[test]
 fn newreno_ignores_reports() {
     let mut s = start(Config { congestion: Variant::NewReno.into(), ..adtcp() });
     s.at_ms(100).gets(vec![told(1, CHANNEL_ERROR); 3]).expect([data(1)]);
-    s.check(|tcp| (tcp.cwnd(), tcp.told_state()), (4000, None));
+    s.check(|tcp| (tcp.cwnd(), tcp.peer_state()), (4000, None));
     s.at_ms(1100).expect([data(1)]).check(|tcp| tcp.cwnd(), MSS);
 }
 
@@ -248,10 +248,10 @@ fn transfer(variants: [Variant; 2], loss: f64) -> TcpPair {
 fn an_adtcp_receiver_measures_and_reports_to_an_adtcp_sender() {
     let pair = transfer([Variant::Adtcp, Variant::Adtcp], 0.05);
     let [sender, receiver] = &pair.ends;
-    assert_eq!(sender.told_state(), receiver.network_state());
-    assert!(sender.told_state().is_some());
+    assert_eq!(sender.peer_state(), receiver.network_state());
+    assert!(sender.peer_state().is_some());
     // The sender's own meter has had no data.
-    assert_eq!(receiver.told_state(), None);
+    assert_eq!(receiver.peer_state(), None);
     // All segments of a window arrive at once, and for the rest of the round trip there is silence.
     assert!(receiver.levels().is_some_and(|levels| levels.silent));
 }
@@ -259,7 +259,7 @@ fn an_adtcp_receiver_measures_and_reports_to_an_adtcp_sender() {
 #[test]
 fn with_a_conventional_peer_on_either_side_it_is_newreno() {
     let pair = transfer([Variant::Adtcp, Variant::NewReno], 0.05);
-    assert_eq!((pair.ends[0].told_state(), pair.ends[1].network_state()), (None, None));
+    assert_eq!((pair.ends[0].peer_state(), pair.ends[1].network_state()), (None, None));
     let counters = *pair.ends[0].counters();
     assert!(counters.fast_retransmits > 0 && counters.standbys == 0, "{counters:?}");
     let conventional = transfer([Variant::NewReno, Variant::NewReno], 0.05);
