@@ -80,7 +80,8 @@ def main() -> int:
     parser.add_argument("--figure", action="store_true", help=f"write {PICTURE.relative_to(ROOT)}")
     parser.add_argument("--city", action="store_true", help="only the million nodes")
     options = parser.parse_args()
-    build = ["cargo", "build", "--quiet", "--profile", "profiling", "--locked", "-p", "multihop-bench"]
+    build = ["cargo", "build", "--quiet", "--profile", "profiling", "--locked"]
+    build += ["-p", "multihop-bench", "--bin", "multihop-bench"]
     subprocess.run(build, cwd=ROOT, check=True)
     if options.city:
         print(city())

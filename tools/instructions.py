@@ -43,7 +43,8 @@ def main() -> int:
     parser.add_argument("--misses", action="store_true", help="also count the misses of a 2 MB cache")
     parser.add_argument("--lists", action="store_true", help="measure nodes, links and queues as well")
     options = parser.parse_args()
-    build = ["cargo", "build", "--quiet", "--profile", "profiling", "--locked", "-p", "multihop-bench"]
+    build = ["cargo", "build", "--quiet", "--profile", "profiling", "--locked"]
+    build += ["-p", "multihop-bench", "--bin", "multihop-bench"]
     subprocess.run(build, cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory() as scratch:
         found = Path(scratch) / "callgrind.out"
