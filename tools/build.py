@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import lzma
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -199,8 +201,17 @@ def web() -> None:
             raise MissingError(f"rustup target add {WASM} failed")
         profile = "dev" if PROFILE == "debug" else PROFILE
         run("cargo", "build", "--profile", profile, "--locked", "--target", WASM, "-p", "multihop-wasm")
-        module = TARGET / WASM / PROFILE / "multihop_wasm.wasm"
+        module = compressed(TARGET / WASM / PROFILE / "multihop_wasm.wasm")
         subprocess.run(["node", WEB / "build.mjs", module], cwd=ROOT, check=True)
+
+
+def compressed(module: Path) -> Path:
+    """Compress the page's module as `web/src/lzma.ts` reads it; returns the path of the result."""
+    content, path = module.read_bytes(), module.with_suffix(".lzma")
+    filters = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 3, "lp": 0, "pb": 0}]
+    stream = lzma.compress(content, format=lzma.FORMAT_RAW, filters=filters)
+    path.write_bytes(struct.pack("<I", len(content)) + stream)
+    return path
 
 
 def docs() -> None:

@@ -279,7 +279,7 @@ def web() -> Counts:
         raise build.MissingError(f"{command} is missing: python3 tools/build.py package")
     env = {"MULTIHOP": str(command), "PYTHON": PYTHON}
     counts = check("node", "web/node_modules/typescript/bin/tsc", "--noEmit", "--project", "web")
-    files = ["engine", "log", "looks"]
+    files = ["engine", "log", "looks", "lzma"]
     chromium = shutil.which("chromium")
     if chromium is None and build.apt_install("chromium"):
         chromium = shutil.which("chromium")

@@ -1,6 +1,6 @@
-// Builds the pages from the sources: node build.mjs MODULE.wasm
+// Builds the pages from the sources: node build.mjs MODULE.lzma
 //
-// dist/view.html, that of multihop view, holds the simulator's module; the scenario is inserted later, in place of
+// dist/view.html, that of multihop view, holds the simulator's module, compressed as src/lzma.ts reads it; the scenario is inserted later, in place of
 // @REQUEST@. dist/routes.html is that of multihop route. Each is one file with everything inside, whose policy forbids
 // every script and style but its own, and every connection but those of its purpose.
 
@@ -10,9 +10,9 @@ import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
 
-const [wasm] = process.argv.slice(2).map((path) => resolve(path));
-if (wasm === undefined) {
-  throw new Error("usage: node build.mjs MODULE.wasm");
+const [module] = process.argv.slice(2).map((path) => resolve(path));
+if (module === undefined) {
+  throw new Error("usage: node build.mjs MODULE.lzma");
 }
 
 const here = import.meta.dirname;
@@ -26,7 +26,7 @@ write("view.html", "page.html", {
   script: bundle("src/main.ts", { WORKER: JSON.stringify(worker) }),
   scripts: "'wasm-unsafe-eval'",
   connections: ["worker-src blob:"],
-  MODULE: gzipSync(readFileSync(wasm), { level: 9 }).toString("base64"),
+  MODULE: readFileSync(module).toString("base64"),
 });
 write("routes.html", "routes.html", {
   styles: ["style.css", "routes.css"],

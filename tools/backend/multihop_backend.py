@@ -1,5 +1,8 @@
 """Builds the package: maturin's wheel with the Rust command, its manual pages and completions for shells.
 
+On Linux the command is a launcher of a few kilobytes, and its code is in the extension module: the wheel has
+the simulator once. The launcher loads the module without Python, and `weakened` makes that possible.
+
 The command itself writes its pages and completions, so that they agree with it. It must therefore run where
 it is built.
 """
@@ -12,8 +15,9 @@ import hashlib
 import io
 import json
 import re
-import shutil
+import struct
 import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -55,12 +59,13 @@ def build_wheel(
     # For other machines, too; maturin by itself makes a wheel for this machine only.
     settings = with_arguments(config_settings, ["--compatibility", "pypi", *maturin_arguments])
     name: str = build_bare_wheel(wheel_directory, settings, metadata_directory)
-    command = build_command(maturin_arguments)
-    content = command.read_bytes()
-    check_compatibility(name, content)
+    command = build_command(maturin_arguments, promised_glibc(name)).read_bytes()
+    check_compatibility(name, command)
     share = "-".join(name.split("-")[:2]) + ".data/data/share"
     wheel = Path(wheel_directory) / name
-    extend(wheel, {f"{share}/{path}": page for path, page in pages(command).items()}, {COMMAND: content})
+    module = module_of(wheel)
+    texts = {f"{share}/{path}": page for path, page in pages(command, module).items()}
+    extend(wheel, {MODULE: module, **texts}, {COMMAND: command})
     return name
 
 
@@ -71,11 +76,26 @@ def build_editable(
 ) -> str:
     """Build a wheel that refers to the sources, among which the command is then put; returns its name."""
     name: str = build_bare_editable(wheel_directory, config_settings, metadata_directory)
-    command = PYTHON / COMMAND
-    command.parent.mkdir(exist_ok=True)
-    command.unlink(missing_ok=True)  # it may run
-    shutil.copy2(build_command(get_maturin_pep517_args(config_settings)), command)
+    install(PYTHON, build_command(get_maturin_pep517_args(config_settings)).read_bytes())
+    module = PYTHON / MODULE
+    if IS_LINUX:
+        replace(module, weakened(module.read_bytes()))
     return name
+
+
+def install(folder: Path, command: bytes) -> Path:
+    """Put the command into the package in a folder; returns its path."""
+    path = folder / COMMAND
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace(path, command)
+    path.chmod(0o755)
+    return path
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a file anew: what runs from the old one keeps it."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
 
 
 def with_arguments(config_settings: Mapping[str, Any] | None, arguments: Sequence[str]) -> dict[str, Any]:
@@ -83,16 +103,26 @@ def with_arguments(config_settings: Mapping[str, Any] | None, arguments: Sequenc
     return {**(config_settings or {}), "maturin.build-args": arguments}
 
 
-def build_command(maturin_arguments: Sequence[str]) -> Path:
-    """Build the Rust command with profile, features and target of the extension module; returns its path."""
-    # Selected together with the module, both share what they are compiled from.
-    words = ["cargo", "build", "--locked", "--package", "multihop-cli", "--package", "multihop-py"]
-    words += ["--bin", "multihop"]
-    words += ["--profile", option("--profile", maturin_arguments) or "release"]
-    for name in ("--target", "--features"):
+def build_command(maturin_arguments: Sequence[str], glibc: int | None = None) -> Path:
+    """Build the command of the wheel; returns its path. With Zig it runs with glibc 2.`glibc`.
+
+    On Linux this is the launcher. Elsewhere it is the Rust command, with profile, features and target of the
+    extension module: selected together with the module, both share what they are compiled from.
+    """
+    with_zig = "--zig" in maturin_arguments
+    words = ["cargo", "zigbuild" if with_zig else "build"]
+    words += ["--locked", "--message-format", "json-render-diagnostics"]
+    if IS_LINUX:
+        words += ["--package", "multihop-launcher", "--profile", "launcher"]
+        kept = ["--target"]
+    else:
+        words += ["--package", "multihop-cli", "--package", "multihop-py", "--bin", "multihop"]
+        words += ["--profile", option("--profile", maturin_arguments) or "release"]
+        kept = ["--target", "--features"]
+    for name in kept:
         if value := option(name, maturin_arguments):
-            words += [name, value]
-    words += ["--message-format", "json-render-diagnostics"]
+            old = with_zig and glibc is not None and name == "--target"
+            words += [name, f"{value}.2.{glibc}" if old else value]
     done = subprocess.run(words, stdout=subprocess.PIPE, check=True, cwd=PYTHON.parent)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     (command,) = (message["executable"] for message in messages if message.get("executable"))
@@ -109,53 +139,105 @@ def option(name: str, arguments: Sequence[str]) -> str | None:
     return None
 
 
+def promised_glibc(wheel: str) -> int | None:
+    """N for the oldest glibc, 2.N, with which a wheel of this name runs; None for wheels without glibc."""
+    return max((int(minor) for minor in re.findall(r"manylinux_2_(\d+)_", wheel)), default=None)
+
+
 def check_compatibility(wheel: str, command: bytes) -> None:
     """Raise an error if the command needs a newer C library than the name of the wheel promises."""
-    promised = max((int(minor) for minor in re.findall(r"manylinux_2_(\d+)_", wheel)), default=None)
+    promised = promised_glibc(wheel)
     needed = max((int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", command)), default=0)
     if promised is not None and needed > promised:
         raise RuntimeError(f"the command needs glibc 2.{needed}, and {wheel} promises 2.{promised}")
 
 
-def pages(command: Path) -> dict[str, bytes]:
+def module_of(wheel: Path) -> bytes:
+    """The extension module in a wheel, as the launcher can load it."""
+    with zipfile.ZipFile(wheel) as archive:
+        module = archive.read(MODULE)
+    return weakened(module) if IS_LINUX else module
+
+
+def weakened(module: bytes) -> bytes:
+    """An extension module in which all symbols of Python are weak: the loader ignores those that are missing.
+
+    The module is an ELF file of 64 bits, little-endian, as on all platforms for which wheels are built.
+    """
+    if module[:6] != b"\x7fELF\x02\x01":
+        raise RuntimeError("the extension module is no ELF file of 64 bits, little-endian")
+    changed = bytearray(module)
+    (sections,) = struct.unpack_from("<Q", module, 0x28)
+    size, count = struct.unpack_from("<HH", module, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", module, sections + n * size) for n in range(count)]
+    for _, kind, _, _, offset, length, linked, _, _, entry in headers:
+        if kind != SHT_DYNSYM:
+            continue
+        names = headers[linked][4]
+        for symbol in range(offset, offset + length, entry):
+            name, info, _, section = struct.unpack_from("<IBBH", module, symbol)
+            if section == 0 and info >> 4 == STB_GLOBAL and is_of_python(module, names + name):
+                changed[symbol + 4] = STB_WEAK << 4 | info & 0xF
+    return bytes(changed)
+
+
+def is_of_python(module: bytes, name: int) -> bool:
+    """Whether the name at this place is one of Python's."""
+    return module.startswith((b"Py", b"_Py"), name)
+
+
+def pages(command: bytes, module: bytes) -> dict[str, bytes]:
     """Manual pages and completions of the command, for the folder `share` of an installation."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([command, "manual", folder], stdout=subprocess.DEVNULL, check=True)
-        found = {f"man/man1/{page.name}": page.read_bytes() for page in sorted(Path(folder).iterdir())}
-    for shell, path in COMPLETIONS.items():
-        done = subprocess.run([command, "completions", shell], stdout=subprocess.PIPE, check=True)
-        found[path] = done.stdout
+    with tempfile.TemporaryDirectory() as scratch:
+        program = install(Path(scratch), command)
+        (Path(scratch) / MODULE).write_bytes(module)
+        folder = Path(scratch) / "pages"
+        folder.mkdir()
+        subprocess.run([program, "manual", folder], stdout=subprocess.DEVNULL, check=True)
+        found = {f"man/man1/{page.name}": page.read_bytes() for page in sorted(folder.iterdir())}
+        for shell, path in COMPLETIONS.items():
+            done = subprocess.run([program, "completions", shell], stdout=subprocess.PIPE, check=True)
+            found[path] = done.stdout
     return found
 
 
 def extend(wheel: Path, files: Mapping[str, bytes], programs: Mapping[str, bytes]) -> None:
-    """Add files and executable programs to a wheel and to the list of its files."""
+    """Add files and executable programs to a wheel and to the list of its files, or replace some of them."""
     longer = wheel.with_suffix(".part")
-    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(longer, "w", zipfile.ZIP_DEFLATED) as new:
+    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(longer, "w") as new:
         (listed,) = (name for name in old.namelist() if name.endswith(".dist-info/RECORD"))
+        replaced = {listed, *files, *programs}
         for entry in old.infolist():
-            if entry.filename != listed:
-                new.writestr(entry, old.read(entry), zipfile.ZIP_DEFLATED)
+            if entry.filename not in replaced:
+                new.writestr(entry, old.read(entry), *DEFLATED)
         rows = list(csv.reader(io.StringIO(old.read(listed).decode())))
+        rows = [row for row in rows if row[0] not in replaced or row[0] == listed]
         for name, content in {**files, **programs}.items():
             entry = zipfile.ZipInfo(name, EPOCH)
             entry.external_attr = (0o100755 if name in programs else 0o100644) << 16
-            new.writestr(entry, content, zipfile.ZIP_DEFLATED)
+            new.writestr(entry, content, *DEFLATED)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             rows.append([name, f"sha256={digest}", str(len(content))])
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(rows)
-        new.writestr(zipfile.ZipInfo(listed, EPOCH), text.getvalue(), zipfile.ZIP_DEFLATED)
+        new.writestr(zipfile.ZipInfo(listed, EPOCH), text.getvalue(), *DEFLATED)
     longer.replace(wheel)
 
 
+IS_LINUX = sys.platform == "linux"
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 COMMAND = "multihop/bin/multihop"
-"""Place of the Rust command in the package."""
+"""Place of the Rust command in the package; `multihop-launcher` finds the module from there."""
+MODULE = "multihop/_core.abi3.so"
+"""Place of the extension module in the package."""
+SHT_DYNSYM, STB_GLOBAL, STB_WEAK = 11, 1, 2
+"""Numbers of ELF: the section with the symbols for the loader, and how a symbol is bound."""
 COMPLETIONS = {
     "bash": "bash-completion/completions/multihop",
     "zsh": "zsh/site-functions/_multihop",
     "fish": "fish/vendor_completions.d/multihop.fish",
 }
+DEFLATED = (zipfile.ZIP_DEFLATED, 9)
+"""Kind and level of the compression of every file."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time of an archive, so that the same files make the same wheel."""

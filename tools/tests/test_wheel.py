@@ -1,6 +1,7 @@
 import base64
 import csv
 import hashlib
+import os
 import subprocess
 import sys
 import tarfile
@@ -47,10 +48,11 @@ def test_the_wheel_is_the_library_and_the_command(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in sizes}
     assert len(tops) == 3, tops
     assert all(top == "multihop" or top.startswith("multihop-0.") for top in tops), tops
-    # Both compiled files depend on the profile of the build.
-    compiled = {name for name in sizes if name.endswith((".so", "bin/multihop"))}
-    assert len(compiled) == 2, compiled
-    assert sum(size for name, size in sizes.items() if name not in compiled) < 300_000
+    assert sizes[multihop_backend.COMMAND] < 10_000, "the command is a launcher"
+    # The size of the module depends on the profile of the build.
+    (module,) = (name for name in sizes if name.endswith(".so"))
+    assert module == multihop_backend.MODULE
+    assert sum(size for name, size in sizes.items() if name != module) < 300_000
 
 
 def test_the_experiments_are_a_wheel_of_their_own() -> None:
@@ -74,15 +76,67 @@ def test_the_list_of_files_is_complete_and_correct(wheel: Path) -> None:
 
 
 def test_the_command_of_the_wheel_is_executable_and_has_every_scenario(wheel: Path, tmp_path: Path) -> None:
-    name = multihop_backend.COMMAND
     with zipfile.ZipFile(wheel) as archive:
-        mode = archive.getinfo(name).external_attr >> 16
-        command = Path(archive.extract(name, tmp_path))
+        mode = archive.getinfo(multihop_backend.COMMAND).external_attr >> 16
     assert mode == 0o100755
-    command.chmod(0o755)
-    done = subprocess.run([command, "example"], capture_output=True, text=True, check=True)
+    done = subprocess.run([unpacked(wheel, tmp_path), "example"], capture_output=True, text=True, check=True)
     files = [path.stem for path in (build.ROOT / "scenarios").glob("*.toml")]
     assert sorted(line.split()[0] for line in done.stdout.splitlines()) == sorted(files)
+
+
+def unpacked(wheel: Path, folder: Path) -> Path:
+    """The command of the wheel with its module in a folder."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extract(multihop_backend.MODULE, folder)
+        command = Path(archive.extract(multihop_backend.COMMAND, folder))
+    command.chmod(0o755)
+    return command
+
+
+def test_the_exit_code_of_the_launcher_is_that_of_the_command(wheel: Path, tmp_path: Path) -> None:
+    command = unpacked(wheel, tmp_path)
+    for words, code in (["--version"], 0), (["check", "missing.toml"], 2):
+        assert subprocess.run([command, *words], cwd=tmp_path, capture_output=True).returncode == code, words
+
+
+def test_output_without_a_reader_is_an_error_of_the_command_and_no_signal(
+    wheel: Path, tmp_path: Path
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([unpacked(wheel, tmp_path), "example", "chain-4"], stdout=writer)
+    os.close(writer)
+    assert done.returncode == 141
+
+
+def test_a_launcher_without_its_module_says_so(wheel: Path, tmp_path: Path) -> None:
+    command = unpacked(wheel, tmp_path)
+    (tmp_path / multihop_backend.MODULE).unlink()
+    done = subprocess.run([command, "--version"], capture_output=True, text=True)
+    assert done.returncode == 126
+    assert done.stderr.startswith("multihop: the command cannot load its module: ")
+    assert str(tmp_path / multihop_backend.MODULE) in done.stderr
+
+
+def test_a_launcher_with_rights_of_its_own_loads_nothing(wheel: Path, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a program that runs as its owner, who is another user, needs root")
+    command = unpacked(wheel, tmp_path)
+    os.chown(command, 65534, 65534)
+    command.chmod(0o4755)
+    done = subprocess.run([command, "--version"], capture_output=True, text=True)
+    if done.stdout:
+        pytest.skip(f"{tmp_path} is on a file system without setuid")
+    assert done.returncode == 126
+    assert "has rights of its own (setuid or setcap)" in done.stderr
+
+
+def test_only_symbols_of_python_may_be_missing(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        module = archive.read(multihop_backend.MODULE)
+    assert multihop_backend.weakened(module) == module, "the module of the wheel is weakened already"
+    with pytest.raises(RuntimeError, match="no ELF file"):
+        multihop_backend.weakened(b"\x7fELF\x01\x01")
 
 
 def test_a_command_that_needs_a_newer_c_library_than_the_wheel_is_refused() -> None:

@@ -4,7 +4,8 @@ import { App } from "./app";
 import type { Begun } from "./app";
 import type { RunData } from "./data";
 import { get } from "./dom";
-import { fromBase64, through } from "./packing";
+import { decompress } from "./lzma";
+import { fromBase64 } from "./packing";
 import type { FromWorker, ToWorker } from "./protocol";
 
 /** The code of the worker, which the build inserts. */
@@ -120,6 +121,5 @@ function recordingOf({ recording }: RunData): Uint8Array | null {
 }
 
 async function compiled(): Promise<WebAssembly.Module> {
-  const bytes = await through(fromBase64(get("module").textContent ?? ""), new DecompressionStream("gzip"));
-  return WebAssembly.compile(bytes);
+  return WebAssembly.compile(decompress(fromBase64(get("module").textContent ?? "")));
 }

@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { deflateSync, gunzipSync } from "node:zlib";
+import { deflateSync } from "node:zlib";
 import { buildSync } from "esbuild";
 
 /** Every routing protocol and kind of transport, and how many seconds of each. */
@@ -47,11 +47,13 @@ export function timeless(result) {
   return { ...result, wall_seconds: null, events_per_second: null };
 }
 
+const { decompress } = await bundled("src/lzma.ts");
+
 /** The module inside the page. */
 export function module() {
   const page = readFileSync(new URL("../dist/view.html", import.meta.url), "utf8");
   const [, packed] = /id="module">([^<]+)</.exec(page);
-  return gunzipSync(Buffer.from(packed, "base64"));
+  return decompress(Buffer.from(packed, "base64"));
 }
 
 /** A source of the page as a module of Node. */

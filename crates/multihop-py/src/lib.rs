@@ -1,6 +1,8 @@
-//! The extension module `multihop._core`: conversions only.
+//! The extension module `multihop._core`: conversions, and the command `multihop` for the launcher of the wheel.
 
 mod capture;
+#[cfg(target_os = "linux")]
+mod command;
 mod congestion;
 mod interrupt;
 #[cfg(all(unix, feature = "network"))]
