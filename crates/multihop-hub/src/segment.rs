@@ -144,7 +144,7 @@ pub(crate) fn emit(segment: &Segment, out: &mut Vec<u8>) {
         Segment::Mesh(segment) => segment.emit(out),
         Segment::Opened(segment) => segment.emit(out),
         // Segments of TCP, of UDP and of user-defined transports exist in simulations only.
-        Segment::Tcp(_) | Segment::Datagram(_) | Segment::Custom(_) => {}
+        Segment::Tcp(_) | Segment::Datagram(_) | Segment::Custom(_) | Segment::Udp(_) => {}
     }
 }
 

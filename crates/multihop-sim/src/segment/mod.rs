@@ -92,13 +92,16 @@ pub(crate) fn format(segment: &Segment) -> &dyn Format {
         Segment::Mesh(segment) => segment,
         Segment::Custom(message) => message,
         Segment::Opened(segment) => segment,
+        Segment::Udp(datagram) => datagram,
     }
 }
 
 /// Marks a segment as having met congestion, if its transport has ECN.
 pub(crate) fn mark(segment: &mut Segment) {
-    if let Segment::Tcp(segment) = segment {
-        segment.ecn = Ecn::Ce;
+    match segment {
+        Segment::Tcp(segment) => segment.ecn = Ecn::Ce,
+        Segment::Udp(datagram) => datagram.ecn = Ecn::Ce,
+        _ => {}
     }
 }
 
@@ -118,7 +121,7 @@ const PORTS: usize = 4;
 #[cfg(test)]
 mod tests {
     use multihop_core::Payload;
-    use multihop_transport::connection::{Datagram, Message};
+    use multihop_transport::connection::{Datagram, Message, UdpDatagram};
     use multihop_wire::control::{Control, Syn};
     use multihop_wire::{custom, mesh, tcp, tpa};
 
@@ -144,6 +147,7 @@ mod tests {
             Segment::Custom(Message { header: vec![1; 3], data: payload }),
             Segment::Opened(custom::Segment::Close(7)),
             Segment::Opened(custom::Segment::Message(message)),
+            Segment::Udp(UdpDatagram { payload: Payload::Bytes(vec![0x40; 1200]), ecn: Ecn::Ect0 }),
         ]
     }
 
@@ -162,7 +166,7 @@ mod tests {
             let mut bytes = Vec::new();
             format(&segment).emit(&ENVELOPE, &mut bytes);
             let known = match &segment {
-                Segment::Datagram(_) => PORTS,
+                Segment::Datagram(_) | Segment::Udp(_) => PORTS,
                 Segment::Custom(message) => PORTS + message.header.len(),
                 _ => bytes.len(),
             };

@@ -63,6 +63,13 @@ macro_rules! controls {
                 }
             }
 
+            pub(crate) fn boxed(self) -> Box<dyn CongestionControl> {
+                match self {
+                    $(Self::$variant(control) => Box::new(control),)*
+                    Self::Custom(control) => control,
+                }
+            }
+
             pub(crate) fn control(&self) -> &dyn CongestionControl {
                 match self {
                     $(Self::$variant(control) => control,)*

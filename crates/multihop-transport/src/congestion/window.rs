@@ -53,6 +53,13 @@ impl Window {
         self.mss
     }
 
+    /// Changes the payload of a full segment, after discovery of the path MTU. The congestion window keeps its bytes,
+    /// and is at least one segment.
+    pub fn set_mss(&mut self, mss: u32) {
+        self.mss = mss.max(1);
+        self.cwnd = self.cwnd.max(self.mss);
+    }
+
     /// The congestion window, without the inflation by duplicate ACKs.
     pub fn cwnd(&self) -> u32 {
         self.cwnd

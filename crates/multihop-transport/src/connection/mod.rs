@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use multihop_core::{Instant, Notice, Payload};
+pub use multihop_wire::tcp::Ecn;
 
 use crate::channel::Channels;
 pub use crate::event::{Data, Event, SendError, Trip};
@@ -230,6 +231,8 @@ pub enum Segment {
     Custom(Message),
     /// A segment of a user-defined transport whose connection [`Opened`] opens, on real networks.
     Opened(multihop_wire::custom::Segment),
+    /// A UDP datagram of a user-defined transport, such as QUIC, that has its own format above UDP.
+    Udp(UdpDatagram),
 }
 
 /// A UDP datagram of a simulated application.
@@ -241,6 +244,16 @@ pub struct Datagram {
     pub serial: u64,
     /// Length of the application data, bytes.
     pub size: u32,
+}
+
+/// A UDP datagram of a user-defined transport. Simulated networks add the headers of UDP and IP, 28 bytes, and write
+/// both in captures.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct UdpDatagram {
+    /// Payload of the datagram.
+    pub payload: Payload,
+    /// ECN field of the IP header, which queues with active management may set to [`Ecn::Ce`].
+    pub ecn: Ecn,
 }
 
 /// A segment of a user-defined transport.

@@ -307,7 +307,13 @@ impl Opened {
         let Message { header, data } = match segment {
             Segment::Tcp(segment) => segment.into(),
             Segment::Custom(message) => message,
-            Segment::Mesh(_) | Segment::Tpa(_) | Segment::Datagram(_) | Segment::Opened(_) => return None,
+            Segment::Mesh(_)
+            | Segment::Tpa(_)
+            | Segment::Datagram(_)
+            | Segment::Opened(_)
+            | Segment::Udp(_) => {
+                return None;
+            }
         };
         let is_short = u16::try_from(header.len()).is_ok();
         is_short.then_some(custom::Segment::Message(custom::Message { number: self.ours, header, data }))

@@ -24,6 +24,8 @@ pub struct Summary {
     pub flight: u32,
     /// Payload of a full segment, bytes.
     pub mss: u32,
+    /// Slow-start threshold, bytes; `None` for a transport without one.
+    pub ssthresh: Option<u64>,
     /// Gap between two data segments; `None` without pacing or before the first measurement.
     pub pacing_gap: Option<Duration>,
     /// Counters of both directions.

@@ -6,11 +6,12 @@ use multihop_core::{Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_wire::tcp::{Segment as TcpSegment, SeqNumber};
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, FlowSetup, Message, Output, RoundTrip, Segment,
+    Connection, ConnectionConfig, Counters, Data, FlowSetup, Message, Output, RoundTrip, Segment, Summary,
     endpoint::endpoint_calls,
 };
 use crate::event::{Ports, SendError};
 use crate::observe::{Quantity, Value};
+use crate::pacing::Pacer;
 use crate::tcp::{self, Config, State, TcpEnd, Trip, window_for_hops};
 
 impl ConnectionConfig for Config {
@@ -61,7 +62,11 @@ impl Connection for TcpEnd {
                 Some(segment) => segment,
                 None => return,
             },
-            Segment::Tpa(_) | Segment::Mesh(_) | Segment::Datagram(_) | Segment::Opened(_) => return,
+            Segment::Tpa(_)
+            | Segment::Mesh(_)
+            | Segment::Datagram(_)
+            | Segment::Opened(_)
+            | Segment::Udp(_) => return,
         };
         self.handle(
             now,
@@ -70,6 +75,21 @@ impl Connection for TcpEnd {
                 None => tcp::Input::Segment(segment),
             },
         );
+    }
+
+    fn summary(&self) -> Summary {
+        let segments = |bytes: u32| bytes.div_ceil(self.mss().max(1));
+        Summary {
+            phase: self.state_name(),
+            smoothed_rtt: self.rtt().srtt(),
+            rto: self.rtt().rto(),
+            window: segments(self.window()),
+            flight: segments(self.flight()),
+            mss: self.mss(),
+            ssthresh: Some(self.ssthresh().into()),
+            pacing_gap: self.pacer().and_then(Pacer::gap),
+            ..Summary::of(self)
+        }
     }
 
     fn wants_notices(&self) -> bool {

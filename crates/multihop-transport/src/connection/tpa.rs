@@ -102,6 +102,7 @@ impl Connection for TpaEnd {
             window: self.window().into(),
             flight: self.flight().into(),
             mss: self.mss(),
+            ssthresh: None,
             pacing_gap: self.pacer().and_then(Pacer::gap),
             counters: StreamCounters {
                 segments_sent: counters.segments_sent,

@@ -1,6 +1,7 @@
 //! The parameters of a TCP connection, with their keys and presets.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use core::ops::RangeInclusive;
 
@@ -11,7 +12,7 @@ use super::adtcp::AdtcpConfig;
 use super::outage::Standby;
 use super::pace::Pacing;
 use crate::congestion::start::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit};
-use crate::congestion::{Algorithm, Start, Variant, Window};
+use crate::congestion::{Algorithm, Congestion, CongestionControl, Start, Variant, Window};
 use crate::pacing::PacingConfig;
 use crate::rtt::RtoConfig;
 use crate::settings::TIMEOUT;
@@ -458,6 +459,12 @@ impl Config {
     /// The initial congestion window of a connection with full segments.
     pub fn window(&self) -> Window {
         Window::new(&self.start(self.mss.max(1).into(), self.initial_window))
+    }
+
+    /// The congestion control of a new connection with full segments, built-in or user-defined, for drivers other than
+    /// TCP.
+    pub fn control(&self) -> Box<dyn CongestionControl> {
+        Congestion::new(&self.congestion, &self.start(self.mss.max(1).into(), self.initial_window)).boxed()
     }
 
     /// Initial values of a congestion control; `mss` is the payload of a segment after the handshake has
