@@ -149,6 +149,9 @@ pub(crate) struct RunArgs {
     /// Write packets.txt into the folder, one line for each packet event.
     #[arg(long, requires = "out")]
     pub(crate) trace: bool,
+    /// Write flow-N.sqlog into the folder for each flow N: the events of its sender in the format qlog.
+    #[arg(long, requires = "out")]
+    pub(crate) qlog: bool,
     /// Write packets.pcapng into the folder, one interface for each radio of each node.
     #[arg(long, requires = "out")]
     pub(crate) pcap: bool,

@@ -121,11 +121,15 @@ fn outputs(args: &RunArgs, scenario: &Scenario) -> Result<(Outputs, Vec<NewFile>
         files.push(file);
         Ok(Some(Box::new(writer)))
     };
+    let flows = if args.qlog { scenario.flows.len() } else { 0 };
     let outputs = Outputs {
         trace: file(args.trace, "packets.txt")?,
         pcap: file(args.pcap, "packets.pcapng")?,
         pcap_filter,
         record: file(scenario.record.is_some(), SERIES_FILE)?,
+        qlog: (0..flows)
+            .filter_map(|flow| file(true, &format!("flow-{flow}.sqlog")).transpose())
+            .collect::<anyhow::Result<_>>()?,
         without_lists: false,
     };
     Ok((outputs, files))

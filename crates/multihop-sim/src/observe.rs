@@ -17,7 +17,7 @@ use multihop_transport::observe::Side;
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
 use crate::signals::{Launch, Signals};
-use crate::trace::{Capture, CaptureFilter, Captures, Event, TextTrace};
+use crate::trace::{Capture, CaptureFilter, Captures, Event, Qlogs, TextTrace};
 use crate::view::View;
 
 /// The outputs of a run in addition to its result.
@@ -31,6 +31,8 @@ pub struct Outputs {
     pub pcap_filter: CaptureFilter,
     /// Time series of the scenario's `[record]` table.
     pub record: Option<Box<dyn Write + Send>>,
+    /// Events of each flow's sender in the format qlog: a file for each flow, or none.
+    pub qlog: Vec<Box<dyn Write + Send>>,
     /// Leaves out the lists of the result (nodes, links, queues), whose measurement takes time.
     pub without_lists: bool,
 }
@@ -41,6 +43,8 @@ pub(crate) struct Observer {
     trace: Option<TextTrace>,
     captures: Option<Captures>,
     recorder: Option<Recorder>,
+    /// Files of qlog; `None` if none are written.
+    qlogs: Option<Qlogs>,
     counts: Counts,
     view: View,
     /// Largest length of an interface queue of each node; empty if the outputs do not need it.
@@ -84,6 +88,11 @@ impl Observer {
         Self { trace, captures, recorder, ..Self::default() }
     }
 
+    /// Writes the events of senders from now on.
+    pub(crate) fn write_qlogs(&mut self, qlogs: Qlogs) {
+        self.qlogs = Some(qlogs);
+    }
+
     /// Writes frames to another reader from now on.
     pub(crate) fn add_reader(&mut self, reader: Capture) {
         self.captures.get_or_insert_default().readers.push(reader);
@@ -107,7 +116,11 @@ impl Observer {
 
     /// Whether anything is written during the run.
     pub(crate) fn writes(&self) -> bool {
-        self.trace.is_some() || self.captures.is_some() || self.recorder.is_some() || self.view.is_on()
+        self.trace.is_some()
+            || self.captures.is_some()
+            || self.recorder.is_some()
+            || self.qlogs.is_some()
+            || self.view.is_on()
     }
 
     /// Interval between rows of the recorded time series; `None` if they have none.
@@ -267,6 +280,10 @@ impl Observer {
             let written = recorder.observed(now, flow, side, end);
             self.check(written);
         }
+        if let Some(qlogs) = self.qlogs.as_mut().filter(|_| side == Side::Sender) {
+            let written = qlogs.observed(now, flow, end);
+            self.check(written);
+        }
     }
 
     /// Records the length of a station's interface queue if it has changed.
@@ -309,6 +326,7 @@ impl Observer {
         self.failure.map_or(Ok(()), Err)?;
         self.trace.map_or(Ok(()), TextTrace::finish)?;
         self.captures.and_then(|captures| captures.file).map_or(Ok(()), Capture::finish)?;
+        self.qlogs.map_or(Ok(()), Qlogs::finish)?;
         self.recorder.map_or(Ok(()), Recorder::finish)
     }
 
@@ -316,6 +334,10 @@ impl Observer {
         self.view.packet(now, node, packet, event);
         if let Some(trace) = &mut self.trace {
             let written = trace.line(now, node, packet, event);
+            self.check(written);
+        }
+        if let Some(qlogs) = &mut self.qlogs {
+            let written = qlogs.packet(now, node, packet, event);
             self.check(written);
         }
     }
@@ -330,6 +352,6 @@ impl Observer {
     #[cold]
     fn fail(&mut self, error: io::Error) {
         self.failure.get_or_insert(error);
-        (self.trace, self.captures, self.recorder) = (None, None, None);
+        (self.trace, self.captures, self.recorder, self.qlogs) = (None, None, None, None);
     }
 }

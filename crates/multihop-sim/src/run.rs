@@ -9,7 +9,7 @@ use crate::observe::{Observer, Outputs};
 use crate::oracle::ShortestPaths;
 use crate::record::Recorder;
 use crate::results::RunResult;
-use crate::trace::{Capture, TextTrace};
+use crate::trace::{Capture, Qlogs, TextTrace};
 use crate::world::World;
 use multihop_scenario::{App, Layout, NotConnected, Scenario, Series};
 
@@ -152,6 +152,9 @@ pub(crate) fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -
         outputs.pcap.map(|out| Capture::new(out, scenario, layout, outputs.pcap_filter)).transpose()?;
     let mut observer = Observer::new(trace, capture, recorder);
     observer.omits_lists = outputs.without_lists;
+    if !outputs.qlog.is_empty() {
+        observer.write_qlogs(Qlogs::new(outputs.qlog, scenario)?);
+    }
     Ok(observer)
 }
 

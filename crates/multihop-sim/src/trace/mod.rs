@@ -1,9 +1,10 @@
-//! Packet traces as lines of text, and capture files.
+//! Packet traces as lines of text, capture files, and qlog.
 
 mod capture;
 mod filter;
 mod interfaces;
 mod pcapng;
+mod qlog;
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -12,6 +13,7 @@ use multihop_core::{DropReason, Instant, NodeId};
 
 pub(crate) use self::capture::{Capture, Captures, Stations};
 pub use self::filter::CaptureFilter;
+pub(crate) use self::qlog::Qlogs;
 use crate::packet::{Arp, Body, Packet};
 use crate::segment::format;
 
