@@ -383,6 +383,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "ruff-format": lambda: in_venv("ruff", "format", "--check", "."),
     "wheel": wheel,
     "pytest": pytest,
+    "qlog": lambda: check(PYTHON, "tools/check_qlog.py"),
     "web": web,
     "doc": doc,
     "mypy": lambda: in_venv("mypy"),

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use multihop_quic::ControlFactory;
+use multihop_transport::congestion::Variant;
 use nix::sys::resource::{UsageWho, getrusage};
 use quinn::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -32,6 +34,9 @@ enum Command {
         /// Bytes that may be unacknowledged; by default quinn's 10 MB, which a slow path takes minutes to carry.
         #[arg(long)]
         send_window: Option<u64>,
+        /// Congestion control of multihop, such as bbr3, in place of quinn's CUBIC.
+        #[arg(long, value_parser = control)]
+        control: Option<Variant>,
     },
     /// Send commands of 2 kB ten times a second, beside images of 2 MB.
     Messages {
@@ -53,11 +58,18 @@ async fn main() -> Result<()> {
         Command::Server { listen, messages: false } => serve(listen).await,
         Command::Server { listen, messages: true } => messages::serve(listening(listen)?).await,
         Command::Messages { to, seconds, no_images, no_commands } => {
-            let (_endpoint, connection) = connect(to, None).await?;
+            let (_endpoint, connection) = connect(to, TransportConfig::default()).await?;
             messages::send(connection, Duration::from_secs_f64(seconds), !no_commands, !no_images).await
         }
-        Command::Client { to, seconds, send_window } => {
-            send(to, Duration::from_secs_f64(seconds), send_window).await
+        Command::Client { to, seconds, send_window, control } => {
+            let mut transport = TransportConfig::default();
+            if let Some(bytes) = send_window {
+                transport.send_window(bytes);
+            }
+            if let Some(control) = control {
+                transport.congestion_controller_factory(Arc::new(ControlFactory::new(control)));
+            }
+            send(to, Duration::from_secs_f64(seconds), transport).await
         }
     }
 }
@@ -94,7 +106,16 @@ async fn count(mut answer: SendStream, mut data: RecvStream) -> Result<()> {
     Ok(())
 }
 
-async fn connect(to: SocketAddr, send_window: Option<u64>) -> Result<(Endpoint, Connection)> {
+/// The congestion control of multihop with this name.
+fn control(name: &str) -> Result<Variant, String> {
+    let found = Variant::ALL.iter().find(|(known, _)| *known == name).map(|(_, variant)| *variant);
+    found.ok_or_else(|| {
+        let names: Vec<_> = Variant::ALL.iter().map(|(name, _)| *name).collect();
+        format!("allowed: {}", names.join(", "))
+    })
+}
+
+async fn connect(to: SocketAddr, transport: TransportConfig) -> Result<(Endpoint, Connection)> {
     let crypto = rustls::ClientConfig::builder()
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Anybody(rustls::crypto::ring::default_provider())))
@@ -102,17 +123,13 @@ async fn connect(to: SocketAddr, send_window: Option<u64>) -> Result<(Endpoint, 
     let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(crypto)?;
     let endpoint = Endpoint::client(messages::any(to).parse()?)?;
     let mut config = ClientConfig::new(Arc::new(crypto));
-    if let Some(bytes) = send_window {
-        let mut transport = TransportConfig::default();
-        transport.send_window(bytes);
-        config.transport_config(Arc::new(transport));
-    }
+    config.transport_config(Arc::new(transport));
     let connection = endpoint.connect_with(config, to, "localhost")?.await?;
     Ok((endpoint, connection))
 }
 
-async fn send(to: SocketAddr, length: Duration, send_window: Option<u64>) -> Result<()> {
-    let (endpoint, connection) = connect(to, send_window).await?;
+async fn send(to: SocketAddr, length: Duration, transport: TransportConfig) -> Result<()> {
+    let (endpoint, connection) = connect(to, transport).await?;
     let (mut data, mut answer) = connection.open_bi().await?;
     let end = Instant::now() + length;
     let chunk = vec![0; 64 * 1024];
