@@ -63,7 +63,7 @@ papers-full: package ## The same with the papers' run lengths and repetitions (h
 
 .PHONY: lint
 lint: ## Check formatting, doc comments, clippy, ruff, mypy and Biome, without tests
-	@$(PYTHON) tools/test.py fmt comments clippy clippy-demo ruff mypy biome
+	@$(PYTHON) tools/test.py fmt comments clippy clippy-demo clippy-network ruff mypy biome
 
 .PHONY: fmt
 fmt: ## Format Rust and Python

@@ -160,7 +160,8 @@ def build_ns3() -> None:
 
 def build_quickly() -> Path:
     """Build the command as `make demo` does: its runs take longer, and its results are the same."""
-    words = ["cargo", "build", "--locked", "--profile", "demo", "--no-default-features", "-p", "multihop-cli"]
+    words = ["cargo", "build", "--locked", "--profile", "demo", "--no-default-features"]
+    words += ["--features", "simulate", "-p", "multihop-cli"]
     subprocess.run(words, cwd=ROOT, check=True)
     return TARGET / "demo" / "multihop"
 

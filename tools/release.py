@@ -73,10 +73,12 @@ SHELLS = {
 WHEEL: tuple[str | Path, ...] = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", DIST)
 """Arguments of pip that build a wheel from a folder into out/dist."""
 LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
+COMMANDS = {"multihop": (), "multihop-network": ("--no-default-features", "--features", "network")}
+"""Kinds of the static command, with their features."""
 SIMULATOR = ("-p", "multihop-sim", "-p", "multihop-routing-extra")
 LINKED = {
     "aarch64-apple-darwin": (),
-    "x86_64-pc-windows-gnu": ("--no-default-features",),
+    "x86_64-pc-windows-gnu": ("--no-default-features", "--features", "simulate"),
 }
 """Targets of other systems, and the features of the command there."""
 
@@ -146,9 +148,9 @@ def link(target: str, *words: str) -> Path:
     return build.TARGET / target / "release"
 
 
-def static(system: System) -> Path:
+def static(system: System, *features: str) -> Path:
     """The static command of a system."""
-    return link(system.musl, "-p", "multihop-cli", "--bin", "multihop") / "multihop"
+    return link(system.musl, "-p", "multihop-cli", "--bin", "multihop", *features) / "multihop"
 
 
 def version() -> str:
@@ -160,16 +162,18 @@ def version() -> str:
 
 
 def binaries(systems: Sequence[System]) -> None:
-    """Archives of the static command with manual pages and completions."""
+    """Archives of the static command with manual pages and completions: whole, and with the network alone."""
     for system in systems:
-        with tempfile.TemporaryDirectory() as scratch:
-            name = f"multihop-{version()}-linux-{system.name}"
-            folder = Path(scratch) / name
-            shutil.copytree(installed(static(system), system, Path(scratch) / "root") / "usr", folder)
-            shutil.copy2(ROOT / "packaging/multihop-route.service", folder)
-            for licence in LICENCES:
-                shutil.copy2(ROOT / licence, folder)
-            archive(folder, DIST / f"{name}.tar.gz")
+        for kind, features in COMMANDS.items():
+            with tempfile.TemporaryDirectory() as scratch:
+                name = f"{kind}-{version()}-linux-{system.name}"
+                folder = Path(scratch) / name
+                command = static(system, *features)
+                shutil.copytree(installed(command, system, Path(scratch) / "root") / "usr", folder)
+                shutil.copy2(ROOT / "packaging/multihop-route.service", folder)
+                for licence in LICENCES:
+                    shutil.copy2(ROOT / licence, folder)
+                archive(folder, DIST / f"{name}.tar.gz")
 
 
 def debs(systems: Sequence[System]) -> None:
@@ -302,7 +306,7 @@ def attempt(systems: Sequence[System]) -> None:
     """Run the command, and install and run the wheel of this system in an empty environment."""
     for system in systems:
         with tempfile.TemporaryDirectory() as scratch:
-            (packed,) = DIST.glob(f"multihop-*-linux-{system.name}.tar.gz")
+            (packed,) = DIST.glob(f"multihop-{version()}-linux-{system.name}.tar.gz")
             with tarfile.open(packed) as files:
                 files.extractall(scratch, filter="data")
             (command,) = Path(scratch).glob("*/bin/multihop")

@@ -360,11 +360,13 @@ CHECKED = f"--workspace --all-targets {' '.join(FEATURES)} --locked"
 PACKAGE = "cargo package --workspace --locked --allow-dirty --quiet"
 CLIPPY = f"cargo clippy {CHECKED} --keep-going --quiet -- -D warnings"
 
-# Lints of the build of `make demo`, which only simulates. They take a minute: only `make lint` runs them.
+# Lints of the build of `make demo`, which only simulates, and of the command with the network alone. They
+# take minutes: only `make lint` runs them.
 # Steps of `make release-check` compile everything several times.
 RELEASE = ("package", "sbom", "reproducible", "interfaces")
-BY_NAME = {"clippy-demo", *RELEASE}
+BY_NAME = {"clippy-demo", "clippy-network", *RELEASE}
 CLIPPY_DEMO = f"cargo clippy {' '.join(build.DEMO)} --no-default-features --locked --quiet -- -D warnings"
+CLIPPY_NETWORK = CLIPPY_DEMO.replace("-p multihop-py", "--features network")
 
 STEPS: dict[str, Callable[[], Counts]] = {
     "fmt": lambda: check("cargo", "fmt", "--all", "--check"),
@@ -376,6 +378,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "comments": script("check_comments"),
     "clippy": lambda: check(*CLIPPY.split()),
     "clippy-demo": lambda: check(*CLIPPY_DEMO.split()),
+    "clippy-network": lambda: check(*CLIPPY_NETWORK.split()),
     "cargo": cargo_test,
     "bare": bare,
     "fuzz": fuzz,

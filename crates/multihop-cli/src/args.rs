@@ -1,19 +1,25 @@
 //! Command line of `multihop`: subcommands and their arguments.
 
-#[cfg(not(feature = "network"))]
+#[cfg(not(all(feature = "network", feature = "simulate")))]
 use std::ffi::OsString;
+#[cfg(feature = "simulate")]
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+#[cfg(feature = "simulate")]
+use clap::ValueEnum;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+#[cfg(feature = "simulate")]
 use multihop_core::Duration;
+#[cfg(feature = "simulate")]
 use multihop_sim::journal::Shard;
 
 #[cfg(feature = "network")]
 use crate::network::NetworkCommand;
 use crate::terminal::Verbosity;
+#[cfg(feature = "simulate")]
 use crate::values::{from_one, from_zero, key_value, positive_seconds, seconds, snap_length};
 
 /// Exit codes, for the end of help texts.
@@ -34,6 +40,7 @@ pub(crate) struct Args {
 impl Args {
     /// Rejects combinations that clap cannot express.
     pub(crate) fn check(self) -> Result<Self, clap::Error> {
+        #[cfg(feature = "simulate")]
         if let Command::Motion(MotionArgs { format, every: Some(_), .. }) = &self.command
             && ![MotionFormat::Netanim, MotionFormat::Links].contains(format)
         {
@@ -56,36 +63,45 @@ impl Args {
 )]
 pub(crate) enum Command {
     /// Run one scenario once.
+    #[cfg(feature = "simulate")]
     Run(RunArgs),
     /// Run every combination of a scenario's `[sweep]` table.
+    #[cfg(feature = "simulate")]
     Sweep(SweepArgs),
     /// Check scenario files, networks for multihop emulate, and configurations of multihop route; show each problem at
     /// its line.
+    #[cfg(feature = "simulate")]
     Check(CheckArgs),
     /// Print the JSON Schema of scenario files.
+    #[cfg(feature = "simulate")]
     Schema,
     /// Print one of the built-in example scenarios; without a name, list them.
+    #[cfg(feature = "simulate")]
     Example {
         /// Name of the scenario. Other commands accept this name in place of a file.
         name: Option<String>,
     },
     /// Write a commented scenario to start from.
+    #[cfg(feature = "simulate")]
     Init {
         /// Path of the file to write. An existing file is not overwritten.
         #[arg(default_value = "scenario.toml")]
         file: PathBuf,
     },
     /// Write a page that shows a run in a browser: map, time line of every frame, series.
+    #[cfg(feature = "simulate")]
     View(ViewArgs),
     /// Compare runs or sweeps: paired differences with intervals, and where two runs first differ.
+    #[cfg(feature = "simulate")]
     Compare(CompareArgs),
     /// Export the movement of a scenario's nodes for other simulators and viewers.
+    #[cfg(feature = "simulate")]
     Motion(MotionArgs),
     #[cfg(feature = "network")]
     #[command(flatten)]
     Network(NetworkCommand),
-    /// A command that only builds with the feature `network` have, or none at all.
-    #[cfg(not(feature = "network"))]
+    /// A command of builds with more features, or none at all.
+    #[cfg(not(all(feature = "network", feature = "simulate")))]
     #[command(external_subcommand)]
     Unknown(Vec<OsString>),
     /// Print completions for a shell.
@@ -122,6 +138,7 @@ pub(crate) enum Command {
 }
 
 /// Arguments of `multihop check`.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct CheckArgs {
     /// Files or examples; - is standard input.
@@ -136,6 +153,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// Arguments of `multihop run`.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct RunArgs {
     /// Scenario file or example; - is standard input.
@@ -176,6 +194,7 @@ pub(crate) struct RunArgs {
 }
 
 /// The frames of a capture file.
+#[cfg(feature = "simulate")]
 #[derive(clap::Args)]
 pub(crate) struct CaptureArgs {
     /// Capture only at this node, by number or name; may be repeated.
@@ -193,6 +212,7 @@ pub(crate) struct CaptureArgs {
 }
 
 /// Arguments of `multihop sweep`.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct SweepArgs {
     /// Scenario file or example; - is standard input.
@@ -223,6 +243,7 @@ pub(crate) struct SweepArgs {
 }
 
 /// Arguments of `multihop view`.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct ViewArgs {
     /// Scenario file or example, folder of multihop run --out, folder of multihop sweep --out (--run, or --set and
@@ -243,6 +264,7 @@ pub(crate) struct ViewArgs {
 }
 
 /// Arguments of `multihop compare`.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct CompareArgs {
     /// Scenario files, examples or folders of multihop run --out; or folders of multihop sweep --out. All arguments
@@ -267,6 +289,7 @@ pub(crate) struct CompareArgs {
 }
 
 /// Arguments of `multihop motion`.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct MotionArgs {
     /// Scenario file or example; - is standard input.
@@ -286,6 +309,7 @@ pub(crate) struct MotionArgs {
 }
 
 /// Formats of movement files.
+#[cfg(feature = "simulate")]
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum MotionFormat {
     /// An ns-2 script as written by setdest; ns-3 also reads it.
@@ -299,6 +323,7 @@ pub(crate) enum MotionFormat {
 }
 
 /// Changes of a scenario's keys.
+#[cfg(feature = "simulate")]
 #[derive(clap::Args)]
 pub(crate) struct ChangeArgs {
     /// Seed of the run, in place of the scenario's.
@@ -309,6 +334,7 @@ pub(crate) struct ChangeArgs {
     pub(crate) set: Vec<(String, String)>,
 }
 
+#[cfg(feature = "simulate")]
 impl ChangeArgs {
     /// Overrides that the arguments request.
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {

@@ -8,7 +8,7 @@ use multihop_scenario::{Contents, Extensions, Scenario, Source};
 use multihop_sim::budget::budget;
 
 #[cfg(not(feature = "network"))]
-use crate::ONLY_SIMULATES;
+use crate::PART;
 use crate::args::CheckArgs;
 use crate::terminal::{Verbosity, note};
 use crate::{CommandError, diagnostics, input, output, table, terminal};
@@ -92,7 +92,7 @@ fn check_one(
         Contents::Router => crate::net::check_route(&source, overrides, extensions)?,
         #[cfg(not(feature = "network"))]
         Contents::Router => {
-            return Err(CommandError::Usage(format!("no configuration of multihop route {ONLY_SIMULATES}")));
+            return Err(CommandError::Usage(format!("no configuration of multihop route {PART}")));
         }
         Contents::Network => {
             let network = Scenario::load_network(&source, overrides, extensions)?;

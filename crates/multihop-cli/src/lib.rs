@@ -13,43 +13,69 @@
 //! The libraries do the work: this crate reads arguments, prints tables and messages, and writes files. It offers no
 //! functions to simulate or to transfer files; call `multihop-sim`, `multihop-net` or `multihop-apps` for these.
 //!
-//! The feature `network`, enabled by default, adds the commands that send packets over real networks or run real
-//! programs. Without it the command only simulates, and is built in a third of the time.
+//! Two features, both enabled by default, select the commands. `network` has those that send packets over real networks
+//! or run real programs; a command without it is built in a third of the time. `simulate` has those for scenarios; a
+//! command without it is small.
+
+#![cfg_attr(
+    not(feature = "simulate"),
+    expect(
+        dead_code,
+        reason = "commands for scenarios use more of the tables, files and values that all commands share"
+    )
+)]
+
+#[cfg(not(any(feature = "network", feature = "simulate")))]
+compile_error!("multihop-cli needs one of the features network and simulate");
 
 mod args;
 mod bars;
+#[cfg(feature = "simulate")]
 mod capture;
+#[cfg(feature = "simulate")]
 mod check;
+#[cfg(feature = "simulate")]
 mod compare;
 mod diagnostics;
-#[cfg(all(feature = "network", target_os = "linux"))]
+#[cfg(all(feature = "network", feature = "simulate", target_os = "linux"))]
 mod emulate;
-#[cfg(all(feature = "network", target_os = "linux"))]
+#[cfg(all(feature = "network", feature = "simulate", target_os = "linux"))]
 mod extcap;
 mod http;
+#[cfg(feature = "simulate")]
 mod input;
+#[cfg(feature = "simulate")]
 mod interrupt;
+#[cfg(feature = "simulate")]
 mod live;
+#[cfg(feature = "simulate")]
 mod motion;
 #[cfg(feature = "network")]
 mod net;
 #[cfg(feature = "network")]
 mod network;
 mod output;
+#[cfg(feature = "simulate")]
 mod page;
+#[cfg(feature = "simulate")]
 mod progress;
+#[cfg(feature = "simulate")]
 mod run;
-#[cfg(feature = "view")]
+#[cfg(all(feature = "simulate", feature = "view"))]
 mod run_log;
 mod shell;
+#[cfg(feature = "simulate")]
 mod start;
+#[cfg(feature = "simulate")]
 mod sweep;
+#[cfg(feature = "simulate")]
 mod sweep_folder;
 mod table;
 #[cfg(feature = "network")]
 mod tcp;
 mod terminal;
 mod values;
+#[cfg(feature = "simulate")]
 mod view;
 
 use std::ffi::OsString;
@@ -134,23 +160,30 @@ enum CommandError {
 
 fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     match command {
+        #[cfg(feature = "simulate")]
         Command::Run(args) => run::run(&args, verbosity, extensions),
+        #[cfg(feature = "simulate")]
         Command::Sweep(args) => sweep::sweep(&args, verbosity, extensions),
+        #[cfg(feature = "simulate")]
         Command::Check(args) => check::check(&args, verbosity, extensions),
+        #[cfg(feature = "simulate")]
         Command::View(args) => view::view(&args, verbosity, extensions),
+        #[cfg(feature = "simulate")]
         Command::Compare(args) => compare::compare(&args, verbosity, extensions),
+        #[cfg(feature = "simulate")]
         Command::Motion(args) => motion::motion(&args, verbosity, extensions),
         #[cfg(feature = "network")]
         Command::Network(command) => network::perform(command, verbosity, extensions),
-        #[cfg(not(feature = "network"))]
-        Command::Unknown(words) => {
-            Err(CommandError::Usage(format!("no command {:?} {ONLY_SIMULATES}", words[0])))
-        }
+        #[cfg(not(all(feature = "network", feature = "simulate")))]
+        Command::Unknown(words) => Err(CommandError::Usage(format!("no command {:?} {PART}", words[0]))),
         Command::Bench { .. } => Err(CommandError::Usage(format!("bench {IN_PYTHON} multihop"))),
         Command::Break { .. } => Err(CommandError::Usage(format!("break {IN_PYTHON} 'multihop[break]'"))),
         Command::Papers { .. } => Err(CommandError::Usage(format!("papers {IN_PYTHON} 'multihop[papers]'"))),
+        #[cfg(feature = "simulate")]
         Command::Schema => Ok(output::json(&multihop_scenario::schema_with(extensions), true)?),
+        #[cfg(feature = "simulate")]
         Command::Example { name } => start::example(name.as_deref()),
+        #[cfg(feature = "simulate")]
         Command::Init { file } => start::init(&file, verbosity),
         Command::Completions { shell } => shell::completions(shell),
         Command::Manual { folder } => shell::manual(&folder),
@@ -163,7 +196,11 @@ const IN_PYTHON: &str = "needs the Python package, which provides the same comma
 
 /// End of messages about commands that need the feature `network`.
 #[cfg(not(feature = "network"))]
-pub(crate) const ONLY_SIMULATES: &str = "in this build, which only simulates (run, sweep, check, compare, ...): make build compiles all of multihop";
+pub(crate) const PART: &str = "in this build, which only simulates (run, sweep, check, compare, ...): make build compiles all of multihop";
+
+/// End of messages about commands that need the feature `simulate`.
+#[cfg(not(feature = "simulate"))]
+pub(crate) const PART: &str = "in this build, which has the commands for networks alone (send, recv, perf, tunnel, route, ...): make build compiles all of multihop";
 
 impl From<Problems> for CommandError {
     fn from(problems: Problems) -> Self {

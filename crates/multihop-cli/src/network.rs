@@ -1,19 +1,26 @@
 //! The commands that send packets over real networks, or run real programs over the simulated one.
 
+#[cfg(feature = "simulate")]
 use std::ffi::OsString;
+#[cfg(feature = "simulate")]
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+#[cfg(feature = "simulate")]
+use clap::Parser;
+use clap::Subcommand;
+#[cfg(feature = "simulate")]
 use multihop_core::Duration;
 use multihop_scenario::Extensions;
 
+#[cfg(feature = "simulate")]
 use crate::args::{CaptureArgs, ChangeArgs};
 use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, RouteArgs, SendArgs, TunnelArgs};
 use crate::tcp::args::TcpArgs;
 use crate::terminal::Verbosity;
+#[cfg(feature = "simulate")]
 use crate::values::positive_seconds;
 use crate::{CommandError, net, tcp};
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "simulate", target_os = "linux"))]
 use crate::{emulate, extcap};
 
 /// Subcommands that use networks of the operating system.
@@ -24,13 +31,16 @@ pub(crate) enum NetworkCommand {
     /// Each node and host is a network namespace. Packets of programs in these namespaces cross the simulated network.
     /// The emulation starts the programs of the scenario's `[[program]]` tables and the command after `--`, and ends
     /// when the command ends. In the environment of programs and command, $ADDRESS_N is the address of node or host N.
+    #[cfg(feature = "simulate")]
     Emulate(EmulateArgs),
     /// Open a shell, or run a program, at a node of a running emulation (Linux).
+    #[cfg(feature = "simulate")]
     Enter(EnterArgs),
     /// Show running emulations to Wireshark as interfaces, by its extcap protocol (Linux).
     ///
     /// Wireshark calls this command through a script in one of its extcap folders (listed under Help, About, Folders).
     /// The script is executable and has two lines: `#!/bin/sh` and `exec multihop extcap "$@"`.
+    #[cfg(feature = "simulate")]
     Extcap(ExtcapArgs),
     /// Send files and folders: by a code of four words for another person, or to a host that runs multihop recv.
     Send(SendArgs),
@@ -58,9 +68,11 @@ impl NetworkCommand {
     /// Rejects combinations that clap cannot express.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         match self {
+            #[cfg(feature = "simulate")]
             Self::Emulate(EmulateArgs { json: true, pcap: Some(pcap), .. }) if pcap.as_os_str() == "-" => {
                 Err("--json and --pcap - both need standard output")
             }
+            #[cfg(feature = "simulate")]
             Self::Emulate(EmulateArgs { control: true, pcap: Some(pcap), .. }) if pcap.as_os_str() == "-" => {
                 Err("--control and --pcap - both need standard output")
             }
@@ -76,13 +88,13 @@ pub(crate) fn perform(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     match command {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "simulate", target_os = "linux"))]
         NetworkCommand::Emulate(args) => emulate::emulate(&args, verbosity, extensions),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "simulate", target_os = "linux"))]
         NetworkCommand::Enter(args) => emulate::enter(&args),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "simulate", target_os = "linux"))]
         NetworkCommand::Extcap(args) => extcap::extcap(&args),
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(all(feature = "simulate", not(target_os = "linux")))]
         NetworkCommand::Emulate(_) | NetworkCommand::Enter(_) | NetworkCommand::Extcap(_) => {
             Err(anyhow::anyhow!("emulations need Linux").into())
         }
@@ -101,6 +113,7 @@ pub(crate) fn perform(
 }
 
 /// Arguments of `multihop emulate`.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct EmulateArgs {
     /// Scenario file or example; - is standard input. With a command, the scenario needs no flows.
@@ -148,6 +161,7 @@ pub(crate) struct EmulateArgs {
 }
 
 /// Arguments of `multihop enter`.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct EnterArgs {
     /// Number or name of the node or host.
@@ -161,6 +175,7 @@ pub(crate) struct EnterArgs {
 }
 
 /// `multihop extcap`, with the arguments that Wireshark gives.
+#[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct ExtcapArgs {
     /// List the interfaces: one for each running emulation.

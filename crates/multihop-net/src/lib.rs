@@ -36,7 +36,7 @@
 
 #[cfg(not(unix))]
 compile_error!(
-    "multihop-net and the commands for networks need a Unix system; `multihop-cli` without default features simulates everywhere"
+    "multihop-net and the commands for networks need a Unix system; `multihop-cli` with only the feature `simulate` works everywhere"
 );
 
 mod alarm;

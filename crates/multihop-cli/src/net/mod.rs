@@ -29,7 +29,7 @@ use multihop_apps::reachable_at;
 use multihop_apps::tunnel::Address;
 use multihop_net::{Config, Listener, Token};
 use multihop_scenario::Extensions;
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(feature = "simulate", not(target_os = "linux")))]
 use multihop_scenario::Source;
 use signal_hook::consts::SIGTERM;
 use tokio::runtime::Builder;
@@ -40,8 +40,10 @@ pub(crate) use keygen::keygen;
 pub(crate) use keys::keys;
 pub(crate) use perf::perf;
 pub(crate) use recv::recv;
+#[cfg(all(feature = "simulate", target_os = "linux"))]
+pub(crate) use route::check as check_route;
 #[cfg(target_os = "linux")]
-pub(crate) use route::{check as check_route, route};
+pub(crate) use route::route;
 pub(crate) use send::send;
 pub(crate) use tunnel::tunnel;
 
@@ -49,7 +51,7 @@ use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
 /// Always refuses the configuration of a routing daemon, which runs on Linux only.
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(feature = "simulate", not(target_os = "linux")))]
 pub(crate) fn check_route(
     _: &Source,
     _: &[(String, String)],

@@ -1,0 +1,52 @@
+import os
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import build
+import release
+import sbom
+
+
+def test_the_same_files_make_the_same_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000")
+    archives = []
+    for name in ("a", "b"):
+        folder = tmp_path / name / "multihop"
+        release.write(folder / "bin/multihop", "program", 0o755)
+        os.utime(folder / "bin/multihop", (0, len(archives)))
+        archives.append(tmp_path / f"{name}.tar.gz")
+        release.archive(folder, archives[-1])
+    assert archives[0].read_bytes() == archives[1].read_bytes()
+    with tarfile.open(archives[0]) as files:
+        entry = files.getmember("multihop/bin/multihop")
+    assert (entry.mode & 0o777, entry.mtime, entry.uname) == (0o755, 1000, "root")
+
+
+def test_paths_of_this_machine_are_not_in_a_release() -> None:
+    flags = release.reproducible()["CARGO_ENCODED_RUSTFLAGS"].split("\x1f")
+    assert f"--remap-path-prefix={build.ROOT}=/multihop" in flags
+
+
+def test_a_list_of_parts_has_what_a_crate_is_built_from_and_not_its_tests() -> None:
+    crates = sbom.crates(build.ROOT, "multihop-wire")
+    names = {one["name"]: one for one in crates["components"]}
+    assert crates["metadata"]["component"]["purl"].startswith("pkg:cargo/multihop-wire@")
+    assert {"multihop-core", "crc32fast"} <= set(names)
+    assert "proptest" not in names
+    assert names["crc32fast"]["hashes"][0]["alg"] == "SHA-256"
+    listed = {one["ref"] for one in crates["dependencies"]}
+    assert all(set(one["dependsOn"]) <= listed for one in crates["dependencies"])
+
+
+def test_every_published_crate_describes_itself() -> None:
+    for manifest in sorted(build.ROOT.glob("crates/*/Cargo.toml")):
+        package = tomllib.loads(manifest.read_text())["package"]
+        if package.get("publish", True):
+            assert package["readme"] == "README.md"
+            assert (manifest.parent / "README.md").read_text().startswith("# multihop")
+            assert 1 <= len(package["keywords"]) <= 5
+            assert package["categories"]
+            assert package["metadata"]["docs"]["rs"]["targets"] == ["x86_64-unknown-linux-gnu"]
