@@ -157,7 +157,7 @@ def test_without_arguments_the_command_is_built_for_release() -> None:
     assert multihop_backend.option("--profile", []) is None
 
 
-def test_the_source_archive_has_the_page_of_view(tmp_path: Path) -> None:
+def test_the_source_archive_has_the_page_of_view_and_the_launcher(tmp_path: Path) -> None:
     pytest.importorskip("maturin")
     page = build.WEB / "dist" / "view.html"
     if not page.is_file():
@@ -169,3 +169,4 @@ def test_the_source_archive_has_the_page_of_view(tmp_path: Path) -> None:
         names = {name.partition("/")[2] for name in files.getnames()}
     crates = {"crates/multihop-cli/pages/view.html", "crates/multihop-scenario/scenarios/chain-4.toml"}
     assert {*crates, "tools/backend/multihop_backend.py"} <= names
+    assert "crates/multihop-launcher/src/main.rs" in names, "the wheel is built from the archive, too"

@@ -14,9 +14,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use libc::{AT_SECURE, PATH_MAX, RTLD_LOCAL, RTLD_NOW, SIG_IGN, SIGPIPE, STDERR_FILENO};
-
-/// Function of the module that runs the command with the arguments of a process and ends the process.
-type Command = unsafe extern "C" fn(c_int, *const *const c_char) -> !;
+use multihop_launcher::Command;
 
 /// Module of the package, relative to the package's folder.
 const MODULE: &[u8] = b"/_core.abi3.so\0";

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::panic::catch_unwind;
 use std::process::exit;
 
+const _: multihop_launcher::Command = multihop_main;
+
 /// Exit code of Rust programs after a panic.
 const PANICKED: i32 = 101;
 
