@@ -1,7 +1,7 @@
 """Train a congestion control over chains with Gymnasium, and compare it with NewReno on other chains.
 
     pip install 'multihop[gym]'
-    python examples/train_policy.py [--generations 20] [--out policy.json]
+    python examples/train_policy.py [--generations 12] [--out policy.json]
 
 The policy is linear: each action is the hyperbolic tangent of a weighted sum of seven features. The
 cross-entropy method draws weights, keeps the best, and draws again around them. Chains of 1, 2, 4, 6 and 8
@@ -127,7 +127,7 @@ def judge(weights):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Train a congestion control over chains.")
-    parser.add_argument("--generations", type=int, default=20, help="generations of the training (20)")
+    parser.add_argument("--generations", type=int, default=12, help="generations of the training (12)")
     parser.add_argument("--out", type=Path, default=Path("policy.json"), help="file of the weights")
     options = parser.parse_args()
     with ProcessPoolExecutor(JOBS) as pool:
