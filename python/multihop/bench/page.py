@@ -16,6 +16,8 @@ from multihop.theme import Style, distinct, known, other, style
 
 LISTED = 8
 """Networks in each list of extremes."""
+MANY = 28
+"""Styles of curves that differ."""
 UNFAIR_PART = (0.67, 1.5)
 """A flow beside one of CUBIC is fair from the first to the second of these equal shares."""
 
@@ -236,7 +238,10 @@ def _every(judged: Judged) -> pl.DataFrame:
 
 
 def _looks(names: Sequence[str]) -> list[Style]:
-    return distinct(style(name) if known(name) else other(place) for place, name in enumerate(names))
+    """Styles of the controllers; those without a style of their own have the colours that are left."""
+    used = {style(name).colour for name in names if known(name)}
+    left = (look for number in range(MANY) if (look := other(number)).colour not in used)
+    return distinct(style(name) if known(name) else next(left) for name in names)
 
 
 def _over_seeds(values: Sequence[float]) -> str:
