@@ -8,8 +8,7 @@ in the packets that are lost:
 
     fairness  Jain's index of two flows in the tenth second of the second flow, which starts 10 s after the
               first
-    shares    goodput of one flow beside one of CUBIC or NewReno from 10 s to 60 s, in equal shares, for
-              buffers of 1, 1.5 and 2 round trips
+    shares    goodput of one flow beside one of CUBIC or NewReno from 10 s to 60 s, in equal shares
     lossy     goodput in 20 s over the path of docs/validation/net-lossy.md, beside BBR
 
 Needs `make build`.
@@ -38,7 +37,7 @@ from two_paths import STUDENT
 PACKET = 1500
 """Bytes of a full packet."""
 ROUND_TRIP = 0.04
-RATES = (1000, 10000)
+RATES = (1000.0, 10000.0)
 """Packets per second of the wire."""
 BUFFERS = (1.0, 1.5, 2.0)
 TCP = ("cubic", "newreno")
@@ -52,10 +51,19 @@ def main() -> int:
     parser.add_argument("tables", nargs="*", default=list(TABLES), metavar="TABLE")
     parser.add_argument("--multihop", type=Path, default=MULTIHOP, help="the command to measure")
     parser.add_argument("--transport", default="mesh", help="the transport to measure")
+    parser.add_argument(
+        "--rates", type=float, nargs="+", default=RATES, help="packets/s of fairness and shares"
+    )
+    parser.add_argument(
+        "--round-trips", type=float, nargs="+", default=[ROUND_TRIP], help="of fairness and shares, s"
+    )
+    parser.add_argument("--buffers", type=float, nargs="+", default=BUFFERS, help="of shares, round trips")
     parser.add_argument("--runs", type=int, default=10, help="runs of each case")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as pool:
-        bench = Bench(Path(scratch), options.multihop, options.transport, range(1, options.runs + 1), pool)
+        paths = [(rate, round_trip) for rate in options.rates for round_trip in options.round_trips]
+        seeds = range(1, options.runs + 1)
+        bench = Bench(Path(scratch), options.multihop, options.transport, seeds, pool, paths, options.buffers)
         for table in options.tables:
             TABLES[table](bench)
     return 0
@@ -93,13 +101,16 @@ class Wire:
 
 @dataclass
 class Bench:
-    """The command, the seeds of the runs of each case, and a folder."""
+    """The command, a folder, and the cases with the seeds of their runs."""
 
     folder: Path
     multihop: Path
     transport: str
     seeds: range
     pool: ThreadPoolExecutor
+    paths: Sequence[tuple[float, float]]
+    """Packets per second and round trip of the wires of `fairness` and `shares`."""
+    buffers: Sequence[float]
 
     def each(self, name: str, scenario: Callable[[int], str], result: Callable[[int, Path], float]) -> str:
         """The mean of a case over its runs, with half the 95% interval."""
@@ -148,9 +159,9 @@ def starting(seed: int, flow: int = 0) -> float:
 
 def fairness(bench: Bench) -> None:
     """Two flows, the second of which starts 10 s after the first."""
-    print("| packets/s | Jain's index in the tenth second | its range |\n|---|---|---|")
-    for rate in RATES:
-        wire = Wire(rate, ROUND_TRIP, round(2 * rate * ROUND_TRIP))
+    print("| packets/s | round trip, s | Jain's index in the tenth second | its range |\n|---|---|---|---|")
+    for rate, round_trip in bench.paths:
+        wire = Wire(rate, round_trip, round(2 * rate * round_trip))
 
         def scenario(seed: int, wire: Wire = wire) -> str:
             first, second = (bench.transport, starting(seed)), (bench.transport, 11.0)
@@ -159,18 +170,18 @@ def fairness(bench: Bench) -> None:
         def tenth(_: int, out: Path) -> float:
             return jain([flow[21] for flow in seconds_of(out).values()])
 
-        print(
-            f"| {rate} | {bench.each(f'fairness-{rate}', scenario, tenth).replace(',', ' |')} |", flush=True
-        )
+        found = bench.each(f"fairness-{rate}-{round_trip}", scenario, tenth).replace(",", " |")
+        print(f"| {rate:g} | {round_trip:g} | {found} |", flush=True)
 
 
 def shares(bench: Bench) -> None:
     """One flow beside one of TCP."""
-    print("| packets/s | buffer, round trips | beside | equal shares | their range |\n|---|---|---|---|---|")
-    for rate in RATES:
-        for buffer in BUFFERS:
+    print("| packets/s | round trip, s | buffer, round trips | beside | equal shares | their range |")
+    print("|---|---|---|---|---|---|")
+    for rate, round_trip in bench.paths:
+        for buffer in bench.buffers:
             for other in TCP:
-                wire = Wire(rate, ROUND_TRIP, round(buffer * rate * ROUND_TRIP))
+                wire = Wire(rate, round_trip, round(buffer * rate * round_trip))
 
                 def scenario(seed: int, wire: Wire = wire, other: str = other) -> str:
                     first, second = (bench.transport, starting(seed)), (other, starting(seed, 1))
@@ -183,8 +194,9 @@ def shares(bench: Bench) -> None:
                     ]
                     return 2 * flows[0] / sum(flows)
 
-                found = bench.each(f"shares-{rate}-{buffer}-{other}", scenario, share).replace(",", " |")
-                print(f"| {rate} | {buffer} | {other} | {found} |", flush=True)
+                name = f"shares-{rate}-{round_trip}-{buffer}-{other}"
+                found = bench.each(name, scenario, share).replace(",", " |")
+                print(f"| {rate:g} | {round_trip:g} | {buffer:g} | {other} | {found} |", flush=True)
 
 
 def lossy(bench: Bench) -> None:
