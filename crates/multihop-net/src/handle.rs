@@ -57,7 +57,7 @@ pub(crate) fn refused(error: ChannelError) -> io::Error {
     let kind = match error {
         ChannelError::NotOpen => io::ErrorKind::BrokenPipe,
         ChannelError::Disabled | ChannelError::Unsupported => io::ErrorKind::Unsupported,
-        ChannelError::TooMany(_) | ChannelError::Full => io::ErrorKind::ResourceBusy,
+        ChannelError::TooMany(_) | ChannelError::Memory | ChannelError::Full => io::ErrorKind::ResourceBusy,
         _ => io::ErrorKind::InvalidInput,
     };
     io::Error::new(kind, error)

@@ -143,6 +143,8 @@ pub enum ChannelError {
     Unsupported,
     /// The peer accepts no more than this number of channels.
     TooMany(u16),
+    /// The memory that the connections of a socket share (`limits.memory`) has no room for another channel.
+    Memory,
     /// The priority is above 7.
     Priority(u8),
     /// The deadline is below 1 ms or above 1 day.
@@ -168,6 +170,7 @@ impl fmt::Display for ChannelError {
             Self::Disabled => f.write_str("channels are disabled in the configuration of this end"),
             Self::Unsupported => f.write_str("the peer does not support channels"),
             Self::TooMany(limit) => write!(f, "too many channels, the peer accepts {limit}"),
+            Self::Memory => f.write_str("no memory for another channel, limits.memory is reached"),
             Self::Priority(priority) => write!(f, "priority is {priority}, allowed: 0 to 7"),
             Self::Deadline => f.write_str("deadline is out of its range, allowed: 1 ms to 1 day"),
             Self::Name => f.write_str("name of a channel, allowed: up to 32 visible ASCII characters"),

@@ -37,6 +37,16 @@ impl Share {
         Self { pool, taken: 0 }
     }
 
+    /// Another share of the same pool, without any bytes yet.
+    pub(crate) fn another(&self) -> Self {
+        Self::of(self.pool.clone())
+    }
+
+    /// Takes further bytes from the pool, if there is one; returns false if the pool has fewer.
+    pub(crate) fn reserve(&mut self, bytes: u64) -> bool {
+        self.pool.is_none() || self.grow(bytes)
+    }
+
     /// Takes further bytes from the pool; returns false if the pool has fewer.
     pub(crate) fn grow(&mut self, bytes: u64) -> bool {
         let Ok(bytes) = usize::try_from(bytes) else { return false };
@@ -66,6 +76,8 @@ mod tests {
         assert_eq!(pool.left(), 0);
         drop(one);
         assert_eq!(pool.left(), 60);
-        assert!(!Share::of(None).grow(1));
+        assert!(!Share::of(None).grow(1) && Share::of(None).reserve(1));
+        assert!(!other.another().reserve(61) && other.another().reserve(60));
+        assert_eq!(pool.left(), 60, "the other shares were dropped");
     }
 }

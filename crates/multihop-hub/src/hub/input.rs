@@ -251,7 +251,7 @@ impl Hub {
         let live = self.connections.len() - self.lingering.len();
         let reached = if live >= connections {
             (Limit::Connections, connections)
-        } else if (live + 1).saturating_mul(buffers(&self.choices, &self.limits)) > memory {
+        } else if (live + 1).saturating_mul(buffers(&self.choices, self.channels, &self.limits)) > memory {
             (Limit::Memory, memory)
         } else if self.backlog.len() >= backlog {
             (Limit::Backlog, backlog)

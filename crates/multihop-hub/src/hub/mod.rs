@@ -122,7 +122,7 @@ impl Hub {
         let tpa = config.or_tpa.clone().map(Transport::tpa);
         let choices: Vec<_> = [config.transport.clone()].into_iter().chain(tpa).collect();
         Ok(Self {
-            pool: pool(&choices, &config.limits),
+            pool: pool(&choices, config.channels, &config.limits),
             choices,
             transports: config.transports(),
             channels: config.channels,
@@ -430,15 +430,18 @@ impl fmt::Debug for Hub {
     }
 }
 
-/// Total size of one connection's buffers at their usual size, bytes.
-fn buffers(choices: &[Transport], limits: &Limits) -> usize {
-    let received = choices.iter().map(|transport| transport.config.receive_buffer()).max();
+/// Total size of one connection's buffers at their usual size, those of its first channels included, bytes.
+fn buffers(choices: &[Transport], has_channels: bool, limits: &Limits) -> usize {
+    let of = |config: &dyn transport::ConnectionConfig| {
+        config.receive_buffer() + config.channel_buffer(has_channels)
+    };
+    let received = choices.iter().map(|transport| of(&*transport.config)).max();
     limits.send_buffer.saturating_add(received.and_then(|bytes| bytes.try_into().ok()).unwrap_or(usize::MAX))
 }
 
 /// Pool of the memory that remains with the largest number of connections.
-fn pool(choices: &[Transport], limits: &Limits) -> Pool {
-    let all = limits.connections.saturating_mul(buffers(choices, limits));
+fn pool(choices: &[Transport], has_channels: bool, limits: &Limits) -> Pool {
+    let all = limits.connections.saturating_mul(buffers(choices, has_channels, limits));
     Pool::new(limits.memory.saturating_sub(all) as u64)
 }
 

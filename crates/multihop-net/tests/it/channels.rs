@@ -46,6 +46,21 @@ fn both_ends_send_messages_in_a_channel_beside_the_stream() {
 }
 
 #[test]
+fn channels_take_no_more_memory_than_the_limit() {
+    run(async {
+        let mut config = with_channels();
+        // 128 KiB to send, 64 segments, and two channels of 64 KiB are reserved; a third channel takes the rest.
+        (config.limits.connections, config.limits.memory) = (1, 128 * 1024 + 64 * 1460 + 3 * 65_536);
+        let (caller, _answerer, _listener) = pair(&config).await;
+        let open = || caller.open_channel(ChannelOptions::default());
+        let _opened = [open().unwrap(), open().unwrap(), open().unwrap()];
+        let error = open().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(error.to_string(), "no memory for another channel, limits.memory is reached");
+    });
+}
+
+#[test]
 fn a_channel_that_nobody_reads_stops_no_other_one() {
     run(async {
         let (caller, answerer, _listener) = pair(&with_channels()).await;

@@ -33,6 +33,12 @@ pub trait ConnectionConfig: fmt::Debug + Send + Sync {
     fn receive_buffer(&self) -> u64 {
         USUAL_RECEIVE_BUFFER
     }
+
+    /// Bytes of messages that an end on a real network stores in its first channels, before it takes memory from the pool;
+    /// 0 without channels. `has_channels` permits channels that the configuration excludes.
+    fn channel_buffer(&self, _has_channels: bool) -> u64 {
+        0
+    }
 }
 
 /// Properties of the flow for which [`ConnectionConfig`] creates both ends.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::channel::Channels;
 use crate::event::{SendError, Trip};
-use crate::mesh::{Config, MeshEnd, OBSERVED};
+use crate::mesh::{Config, GUARANTEED, MeshEnd, OBSERVED};
 use crate::observe::{Quantity, Row, Value};
 
 impl ConnectionConfig for Config {
@@ -31,6 +31,11 @@ impl ConnectionConfig for Config {
 
     fn receive_buffer(&self) -> u64 {
         u64::from(self.recv_buffer) * u64::from(self.mss)
+    }
+
+    fn channel_buffer(&self, has_channels: bool) -> u64 {
+        let channels = if has_channels || self.channels { GUARANTEED } else { 0 };
+        u64::from(self.channel_credit) * channels as u64
     }
 
     fn quantity(&self, index: usize) -> Option<&'static Quantity> {

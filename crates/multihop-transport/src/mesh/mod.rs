@@ -43,6 +43,7 @@ use crate::lifecycle::{Ending, Lifecycle, Shutdown, State};
 use crate::pool::{Pool, Share};
 use crate::refusals::Refusals;
 use crate::rtt::RttEstimator;
+pub(crate) use channels::GUARANTEED;
 pub(crate) use observed::OBSERVED;
 
 use channels::ReceiveSide;

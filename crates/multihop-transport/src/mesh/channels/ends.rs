@@ -25,6 +25,10 @@ impl Channels for MeshEnd {
         let (Some(send), Some(receive)) = (&mut self.send.channels, &mut self.received) else {
             return Err(ChannelError::Unsupported);
         };
+        send.next_own()?;
+        if !receive.reserve() {
+            return Err(ChannelError::Memory);
+        }
         let channel = send.open(wire)?;
         receive.add(channel, options);
         Ok(channel)
@@ -113,7 +117,8 @@ impl MeshEnd {
         let may_skip = self.agrees_on_skips();
         self.send.channels = Some(Box::new(SendSide::new(limits, self.config.copies, may_skip)));
         let spare = u64::from(self.config.channel_growth);
-        self.received = Some(Box::new(ReceiveSide::new(self.config.channel_limits(), spare)));
+        self.received =
+            Some(Box::new(ReceiveSide::new(self.config.channel_limits(), spare, self.share.another())));
         self.update_one_way();
     }
 

@@ -9,6 +9,7 @@ use super::ranges::Ranges;
 use super::reassembly::Partial;
 use super::{MESSAGE_COST, MIN_PART, Violation};
 use crate::channel::{ChannelCounters, Content, Options};
+use crate::pool::Share;
 
 /// Messages that one end receives in a channel.
 #[derive(Debug)]
@@ -52,6 +53,24 @@ struct Room {
     is_small: bool,
 }
 
+/// Memory beyond that of the first channels.
+#[derive(Debug)]
+pub(super) struct Growth {
+    /// Bytes by which the rooms of all channels may grow.
+    pub(super) spare: u64,
+    /// Bytes taken from the memory that the connections of a socket share.
+    pub(super) share: Share,
+}
+
+impl Growth {
+    /// Lets a room grow by this many bytes, if memory permits it.
+    pub(super) fn take(&mut self, bytes: u64) -> bool {
+        let grows = self.spare >= bytes && self.share.reserve(bytes);
+        self.spare -= if grows { bytes } else { 0 };
+        grows
+    }
+}
+
 impl Room {
     /// Notes that chunks have used more credit.
     fn take(&mut self, cost: u64) -> Result<(), Violation> {
@@ -61,12 +80,11 @@ impl Room {
     }
 
     /// The new credit if it is worth a chunk. A room that limits the peer, although the application keeps up, doubles as
-    /// long as there is something in `spare`.
-    fn grant(&mut self, spare: &mut u64) -> Option<u64> {
+    /// long as `growth` permits it.
+    fn grant(&mut self, growth: &mut Growth) -> Option<u64> {
         let keeps_up =
             self.freed - self.freed_at_growth >= self.size && self.used - self.freed <= self.size / 4;
-        if self.is_small && keeps_up && *spare >= self.size {
-            *spare -= self.size;
+        if self.is_small && keeps_up && growth.take(self.size) {
             self.size *= 2;
             (self.is_small, self.freed_at_growth) = (false, self.freed);
         }
@@ -267,8 +285,8 @@ impl Incoming {
     }
 
     /// The new credit of the peer, if it is worth a chunk.
-    pub(super) fn grant(&mut self, spare: &mut u64) -> Option<u64> {
-        self.room.grant(spare)
+    pub(super) fn grant(&mut self, growth: &mut Growth) -> Option<u64> {
+        self.room.grant(growth)
     }
 }
 

@@ -16,6 +16,7 @@ mod reassembly;
 mod receiver;
 mod scheduler;
 
+pub(crate) use receiver::GUARANTEED;
 pub(super) use receiver::ReceiveSide;
 pub(super) use scheduler::{CLASSES, STREAM, SendSide, priority};
 

@@ -8,8 +8,9 @@ use multihop_wire::control::ChannelLimits;
 use multihop_wire::mesh::ChannelOptions;
 
 use super::Violation;
-use super::incoming::Incoming;
+use super::incoming::{Growth, Incoming};
 use crate::channel::{ChannelId, Options, Received, UNIT};
+use crate::pool::Share;
 
 /// Messages that one end receives.
 #[derive(Debug)]
@@ -19,8 +20,7 @@ pub(in super::super) struct ReceiveSide {
     channels: BTreeMap<u16, Incoming>,
     /// Channels that can be read: priority and number.
     readable: BTreeSet<(u8, u16)>,
-    /// Bytes by which the rooms of all channels may grow.
-    spare: u64,
+    growth: Growth,
     /// New credit for the peer.
     grants: Vec<(ChannelId, u64)>,
 }
@@ -34,20 +34,30 @@ pub(super) struct Place {
 }
 
 impl ReceiveSide {
-    /// A receiver with these limits, whose rooms may grow by `spare` bytes in total.
-    pub(in super::super) fn new(limits: ChannelLimits, spare: u64) -> Self {
-        Self { limits, channels: BTreeMap::new(), readable: BTreeSet::new(), spare, grants: Vec::new() }
+    /// A receiver with these limits, whose rooms may grow by `spare` bytes in total as far as the `share` permits.
+    pub(in super::super) fn new(limits: ChannelLimits, spare: u64, share: Share) -> Self {
+        let growth = Growth { spare, share };
+        Self { limits, channels: BTreeMap::new(), readable: BTreeSet::new(), growth, grants: Vec::new() }
     }
 
-    /// Adds a channel that this end has opened.
+    /// Adds a channel that this end has opened, after [`reserve`](Self::reserve).
     pub(super) fn add(&mut self, channel: ChannelId, options: Options) {
         self.channels.insert(channel.0, Incoming::new(self.limits.credit, Some(options)));
+    }
+
+    /// Takes the memory of a new channel from the share, except for the first [`GUARANTEED`] channels. Returns false if there
+    /// is too little.
+    pub(super) fn reserve(&mut self) -> bool {
+        self.channels.len() < GUARANTEED || self.growth.share.reserve(self.limits.credit.into())
     }
 
     /// A channel's half that the peer may use; its data may arrive before its OPEN.
     fn of_peer(&mut self, channel: ChannelId) -> Result<&mut Incoming, Violation> {
         let is_allowed = !channel.is_own() && channel.0 / 2 < self.limits.channels;
         if is_allowed {
+            if !self.channels.contains_key(&channel.0) && !self.reserve() {
+                return Err("no memory for another channel, limits.memory of the receiver is reached");
+            }
             let credit = self.limits.credit;
             return Ok(self.channels.entry(channel.0).or_insert_with(|| Incoming::new(credit, None)));
         }
@@ -102,7 +112,7 @@ impl ReceiveSide {
         } else {
             self.readable.remove(&(priority, id.0));
         }
-        if let Some(limit) = channel.grant(&mut self.spare) {
+        if let Some(limit) = channel.grant(&mut self.growth) {
             self.grants.push((id, limit));
         }
     }
@@ -140,3 +150,6 @@ impl ReceiveSide {
         self.channels.get(&channel.0)
     }
 }
+
+/// Channels of a connection whose memory is counted as if it were in use.
+pub(crate) const GUARANTEED: usize = 2;

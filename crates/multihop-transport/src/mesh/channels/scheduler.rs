@@ -117,13 +117,16 @@ impl SendSide {
         (0..).zip(&self.rings).find(|(_, ring)| ring.iter().any(has_deadline)).map(|(class, _)| class)
     }
 
-    /// Opens a channel of this end.
-    pub(super) fn open(&mut self, options: ChannelOptions) -> Result<ChannelId, ChannelError> {
+    /// Number of the next channel of this end, unless the peer accepts no more.
+    pub(super) fn next_own(&self) -> Result<u16, ChannelError> {
         let own = self.channels.range(..).filter(|(channel, _)| ChannelId(**channel).is_own()).count();
         let most = self.limits.channels.min(Chunk::MAX_CHANNEL / 2);
-        let Some(number) = u16::try_from(own).ok().filter(|&own| own < most) else {
-            return Err(ChannelError::TooMany(most));
-        };
+        u16::try_from(own).ok().filter(|&own| own < most).ok_or(ChannelError::TooMany(most))
+    }
+
+    /// Opens a channel of this end.
+    pub(super) fn open(&mut self, options: ChannelOptions) -> Result<ChannelId, ChannelError> {
+        let number = self.next_own()?;
         let channel = Outgoing::new(2 * number, &options, self.limits.credit).announce(options);
         self.channels.insert(2 * number, channel);
         self.settle(2 * number);

@@ -2,6 +2,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
+use crate::pool::Pool;
 
 const CREDIT: u32 = 4096;
 
@@ -78,18 +79,26 @@ fn long_messages_are_read_in_parts_and_a_gap_may_end_them() {
 #[test]
 fn credit_grows_by_what_was_read_and_the_room_by_what_the_application_keeps_up_with() {
     let mut channel = channel(true);
-    let mut spare = 5000;
+    let mut growth = Growth { spare: 5000, share: Share::of(None) };
     let mut granted = Vec::new();
     for round in 0..4 {
         for message in 3 * round..3 * round + 3 {
             assert_eq!(take(&mut channel, message, 0, 936, true), Ok(()), "1000 with its cost");
-            assert_eq!(channel.grant(&mut spare), None, "it was not read");
+            assert_eq!(channel.grant(&mut growth), None, "it was not read");
         }
         read(&mut channel);
-        granted.extend(channel.grant(&mut spare));
+        granted.extend(channel.grant(&mut growth));
     }
     assert_eq!(granted, [4096 + 3000, 8192 + 6000, 8192 + 9000, 8192 + 12_000], "doubled once");
-    assert_eq!(spare, 5000 - 4096);
+    assert_eq!(growth.spare, 5000 - 4096);
+}
+
+#[test]
+fn a_room_grows_only_as_far_as_the_connections_of_a_socket_have_memory() {
+    let pool = Pool::new(5000);
+    let mut growth = Growth { spare: 100_000, share: Share::of(Some(pool.clone())) };
+    assert!(growth.take(4096) && !growth.take(4096));
+    assert_eq!((growth.spare, pool.left()), (100_000 - 4096, 5000 - 4096));
 }
 
 #[test]
