@@ -48,7 +48,7 @@ impl MeshEnd {
                 if self.take_syn(syn) {
                     self.establish(now, Some(syn.attempt));
                     // A segment with data shows the peer that its SYN has arrived.
-                    if !self.may_send(0) {
+                    if !self.may_send(0, false) {
                         self.recv.request_ack();
                     }
                 }

@@ -158,6 +158,9 @@ impl MeshEnd {
         one.trains.on_ack(ack.together);
         one.control.set_train(one.trains.size());
         let queueing = Duration::from_micros(ack.delay.into());
+        // Segments of one message that leave together queue behind each other, whatever the rate.
+        let is_own = self.send.newest(path) < one.ahead;
+        let queueing = if is_own { queueing.min(one.control.queueing()) } else { queueing };
         one.control.on_ack(now, Report { arrived, queueing, is_limited });
         one.timers.stop(Timer::Silence);
         one.on_answer();

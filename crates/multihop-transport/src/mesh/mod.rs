@@ -406,6 +406,9 @@ impl MeshEnd {
         }
         let Some(path) = self.next_path(now) else { return self.next_trickle(now) };
         self.forget_old_queue(path);
+        if self.send.is_urgent(self.mss) && !self.is_on_time(now, path) {
+            self.paths[path].ahead = self.send.transmissions(path) + 1;
+        }
         let (data, is_retransmitted) = self.send.next(now, path, self.mss)?;
         self.count(&data, is_retransmitted);
         Some(self.leave(now, path, data))
@@ -450,9 +453,15 @@ impl MeshEnd {
     }
 
     /// Whether the window of a path has room for the next segment.
-    fn may_send(&self, path: usize) -> bool {
+    fn may_send(&self, path: usize, is_urgent: bool) -> bool {
         let one = &self.paths[path];
-        !one.is_frozen() && self.send.can_send() && one.has_room(self.send.in_flight(path), &self.config)
+        let has_room = || one.has_room(self.send.in_flight(path), is_urgent, &self.config);
+        !one.is_frozen() && self.send.can_send() && has_room()
+    }
+
+    /// Whether a segment that is not urgent may leave now on a path.
+    fn is_on_time(&self, now: Instant, path: usize) -> bool {
+        self.paths[path].is_its_turn(now, false) && self.may_send(path, false)
     }
 
     fn count(&mut self, data: &Wire, is_retransmitted: bool) {
@@ -486,14 +495,15 @@ impl MeshEnd {
         // A silent path may be back, which matters as long as data leaves or arrives.
         let receives = is_split && (0..self.paths.len()).any(|path| self.recv.due(path).is_some());
         let has_messages = self.send.class_with_deadline().is_some();
+        let is_urgent = self.send.is_urgent(self.mss);
         for path in 0..self.paths.len() {
-            let is_early = self.paths[path].wait(now) > Duration::ZERO;
-            let may_send = is_early && self.may_send(path) && !self.waits_for_faster(now, path);
+            let is_early = self.paths[path].wait(now, is_urgent) > Duration::ZERO;
+            let may_send = is_early && self.may_send(path, is_urgent) && !self.waits_for_faster(now, path);
             let waits = self.has_outstanding(path) || is_blocked;
             let may_trickle = self.may_trickle(path, has_messages);
             let one = &mut self.paths[path];
             one.arm_ack(self.recv.due(path));
-            one.arm_pace(now, may_send);
+            one.arm_pace(now, may_send, is_urgent);
             one.arm_trickle(now, may_trickle);
             if waits || (receives && one.is_frozen()) {
                 one.arm_silence(now, &self.config);

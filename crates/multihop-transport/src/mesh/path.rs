@@ -33,6 +33,9 @@ pub(super) struct Path {
     hold: Duration,
     /// Number of segments of this path whose arrival only ACKs on the other path have reported.
     pub(super) arrived: u64,
+    /// Number of the transmission after the newest one that left before its turn. Such transmissions wait for each other, and
+    /// no others, in the first queue.
+    pub(super) ahead: u64,
     pub(super) timers: Timers<Timer, 5>,
 }
 
@@ -68,6 +71,7 @@ impl Path {
             has_requested_ack: false,
             hold: Duration::ZERO,
             arrived: 0,
+            ahead: 0,
             timers: Timers::new(Timer::ALL),
         }
     }
@@ -97,20 +101,31 @@ impl Path {
     }
 
     /// Whether the window has room for a segment; at the beginning of a train, for half of the train, so that one
-    /// missing segment does not delay the train.
-    pub(super) fn has_room(&self, in_flight: usize, config: &Config) -> bool {
+    /// missing segment does not delay the train. [`AHEAD`] segments of urgent messages need no room.
+    pub(super) fn has_room(&self, in_flight: usize, is_urgent: bool, config: &Config) -> bool {
         let needed = if self.trains.is_leaving() { 1 } else { self.train().div_ceil(2) };
-        in_flight == 0 || in_flight + needed <= self.flight_limit(config)
+        let limit = self.flight_limit(config);
+        in_flight == 0 || in_flight + needed <= limit || (is_urgent && in_flight < limit + AHEAD)
     }
 
     /// Whether pacing permits a segment to leave now.
-    pub(super) fn is_its_turn(&self, now: Instant) -> bool {
-        self.pace <= now || self.trains.is_leaving()
+    pub(super) fn is_its_turn(&self, now: Instant, is_urgent: bool) -> bool {
+        self.turn(is_urgent) <= now || self.trains.is_leaving()
     }
 
     /// Time until pacing permits a segment to leave.
-    pub(super) fn wait(&self, now: Instant) -> Duration {
-        self.pace.saturating_since(now)
+    pub(super) fn wait(&self, now: Instant, is_urgent: bool) -> Duration {
+        self.turn(is_urgent).saturating_since(now)
+    }
+
+    /// Earliest departure of the next segment by pacing. Urgent messages leave up to [`AHEAD`] intervals earlier, and later
+    /// segments wait for as long.
+    fn turn(&self, is_urgent: bool) -> Instant {
+        let early = match self.control.gap().filter(|_| is_urgent) {
+            Some(gap) => gap * AHEAD as u64,
+            None => Duration::ZERO,
+        };
+        Instant::ZERO + self.pace.saturating_since(Instant::ZERO + early)
     }
 
     /// Whether segments leave in trains. Never during start-up.
@@ -217,9 +232,10 @@ impl Path {
     }
 
     /// Sets the pacing timer if only pacing prevents the next segment from leaving (`may_send`); otherwise stops it.
-    pub(super) fn arm_pace(&mut self, now: Instant, may_send: bool) {
+    pub(super) fn arm_pace(&mut self, now: Instant, may_send: bool, is_urgent: bool) {
         self.trains.end();
-        self.wake = (may_send && self.pace > now).then(|| self.pace.max(now + self.pause()));
+        let turn = self.turn(is_urgent);
+        self.wake = (may_send && turn > now).then(|| turn.max(now + self.pause()));
         match self.wake {
             Some(at) => self.timers.set(Timer::Pace, at),
             None => self.timers.stop(Timer::Pace),
@@ -279,6 +295,9 @@ impl Path {
     }
 }
 
+/// Number of segments of urgent messages that may leave before their turn: with the one whose turn it is, a message of
+/// three segments leaves at once.
+pub(super) const AHEAD: usize = 2;
 /// Factor on the pacing rate of trains. ACKs release trains; pacing only separates trains after a pause.
 const TRAIN_PACE: u64 = 2;
 /// Fraction of the time without an ACK after which messages with a deadline leave again: a path that is back is found after

@@ -70,7 +70,9 @@ impl MeshEnd {
 
     /// Path for the next segment: the one with the earliest arrival, of those whose window and pacing permit it.
     pub(super) fn next_path(&self, now: Instant) -> Option<usize> {
-        let may_leave = |&path: &usize| self.paths[path].is_its_turn(now) && self.may_send(path);
+        let is_urgent = self.send.is_urgent(self.mss);
+        let may_leave =
+            |&path: &usize| self.paths[path].is_its_turn(now, is_urgent) && self.may_send(path, is_urgent);
         if self.paths.len() == 1 {
             return Some(0).filter(may_leave);
         }
@@ -88,8 +90,9 @@ impl MeshEnd {
 
     fn is_too_slow(&self, now: Instant, path: usize) -> bool {
         let left = self.send.left(self.mss) as f64;
-        self.faster(path)
-            .any(|Faster { path, own, delay, gap }| delay + path.wait(now).as_secs_f64() + left * gap < own)
+        self.faster(path).any(|Faster { path, own, delay, gap }| {
+            delay + path.wait(now, false).as_secs_f64() + left * gap < own
+        })
     }
 
     fn lacks_room(&self, path: usize) -> bool {

@@ -10,6 +10,7 @@ use multihop_wire::mesh::{Ack, Bitmap, Data};
 use super::channels::{STREAM, SendSide};
 use super::lost::{LossShare, Lost};
 use super::numbers::{low, micros, widen};
+use super::path::AHEAD;
 use super::paths::PATHS;
 use crate::sendq::SendQueue;
 
@@ -249,6 +250,13 @@ impl Sender {
         (self.end() < self.limit.max(self.base + RESERVED)).then_some(class)
     }
 
+    /// Whether the next segment may leave before its turn: it is of a class up to [`URGENT`], and everything without an ACK
+    /// fits into three segments.
+    pub(super) fn is_urgent(&self, mss: u32) -> bool {
+        let longest = u64::from(mss) * (AHEAD as u64 + 1);
+        self.next_class().is_some_and(|class| class <= URGENT) && self.unacked() <= longest
+    }
+
     /// Whether there is something to send that the receive window permits.
     pub(super) fn can_send(&self) -> bool {
         self.has_lost() || (self.has_new() && !self.is_held_back()) || self.next_class().is_some()
@@ -457,6 +465,12 @@ impl Sender {
         track.newest = newest;
         let limit = next + u64::from(ack.window);
         self.limit = if self.is_split { self.limit.max(limit) } else { limit };
+        if let (true, Some(channels)) = (is_newer, &mut self.channels) {
+            let path = usize::from(ack.second_path);
+            let is_newest = |piece: &&Piece| piece.path == path && piece.transmission == newest;
+            let class = self.pieces.iter().find(is_newest).map(|piece| piece.content.class());
+            channels.note_newest(path, class, newest);
+        }
         let arrived = self.mark(next, &ack.bitmap);
         let under_way = Duration::from_micros(u64::from(micros(now).wrapping_sub(ack.echo)));
         let round_trip = under_way.saturating_sub(Duration::from_micros(ack.held.into()));
@@ -483,10 +497,15 @@ impl Sender {
             if was == State::InFlight && !piece.is_retransmitted {
                 self.tracks[piece.path].loss.add(false);
             }
-            if let (Content::Chunks { serial, .. }, Some(channels)) = (piece.content, &mut self.channels)
-                && !piece.was_skipped
-            {
-                channels.note_arrival(serial);
+            if let Some(channels) = &mut self.channels {
+                if was == State::InFlight && !piece.is_retransmitted {
+                    channels.note_newest(piece.path, Some(piece.content.class()), piece.transmission);
+                }
+                if let Content::Chunks { serial, .. } = piece.content
+                    && !piece.was_skipped
+                {
+                    channels.note_arrival(serial);
+                }
             }
             arrived[piece.path] += 1;
         }
@@ -511,6 +530,9 @@ impl Sender {
 
     /// Marks segments of a path as lost if later transmissions have arrived: [`REORDERED`] of them, or at least one
     /// and `patience` has passed since the segment left. Returns when to check again.
+    ///
+    /// Hops with EDCA send segments of some classes before those of others. A segment that only such segments have overtaken
+    /// is lost after twice the patience.
     pub(super) fn find_losses(&mut self, now: Instant, path: usize, patience: Duration) -> Option<Instant> {
         let track = &mut self.tracks[path];
         let newest = track.newest;
@@ -528,7 +550,10 @@ impl Sender {
             if !is_overtaken && piece.state != State::Moot {
                 continue;
             }
-            let at = piece.sent + patience;
+            let class = piece.content.class();
+            let newest = self.channels.as_ref().map_or(newest, |channels| channels.newest(path, class));
+            let is_preceded = piece.transmission > newest && piece.state != State::Moot;
+            let at = piece.sent + if is_preceded { patience * 2 } else { patience };
             if (is_overtaken && piece.transmission + REORDERED <= newest) || at <= now {
                 match piece.state {
                     State::InFlight => track.in_flight -= 1,
@@ -568,5 +593,7 @@ impl Sender {
 
 /// Segments from the oldest missing one on that a receiver takes if they are of channels, also without room for the stream.
 pub(super) const RESERVED: u64 = 256;
+/// Last class whose messages may leave before their turn: those before the usual priority of 3.
+const URGENT: u8 = 2;
 /// Number of later transmissions that arrive before an earlier one counts as lost.
 const REORDERED: u64 = 3;

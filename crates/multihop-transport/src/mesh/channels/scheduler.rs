@@ -11,6 +11,7 @@ use super::copies::Estimate;
 use super::outgoing::Outgoing;
 use crate::channel::{ChannelError, ChannelId};
 use crate::event::Data;
+use crate::mesh::paths::PATHS;
 
 /// Class of data of the stream, between those of channels with priority 3 and 4.
 pub(in super::super) const STREAM: u8 = 4;
@@ -51,6 +52,8 @@ pub(in super::super) struct SendSide {
     max_copies: u8,
     /// Whether the peer understands chunks of the kind SKIP.
     may_skip: bool,
+    /// Largest transmission number that has arrived on each path, among segments of each class and those after it.
+    newest: [[u64; CLASSES]; PATHS],
 }
 
 /// Content of a segment that is not acknowledged.
@@ -79,12 +82,24 @@ impl SendSide {
             estimate: Estimate::default(),
             max_copies,
             may_skip,
+            newest: [[0; CLASSES]; PATHS],
         }
     }
 
     /// Sets the round trips of the path: the shortest one-way time, and the smoothed round trip.
     pub(in super::super) fn set_round_trip(&mut self, one_way: Duration, round: Duration) {
         (self.estimate.one_way, self.estimate.round) = (one_way, round);
+    }
+
+    /// Notes that a transmission of a class has arrived, or one without a segment.
+    pub(in super::super) fn note_newest(&mut self, path: usize, class: Option<u8>, transmission: u64) {
+        let classes = class.map_or(CLASSES, |class| usize::from(class) + 1);
+        self.newest[path][..classes].iter_mut().for_each(|newest| *newest = transmission.max(*newest));
+    }
+
+    /// Largest transmission number that has arrived on a path, of a segment that no hop sends before one of `class`.
+    pub(in super::super) const fn newest(&self, path: usize, class: u8) -> u64 {
+        self.newest[path][class as usize]
     }
 
     /// Sets the share of segments that the path has lost.

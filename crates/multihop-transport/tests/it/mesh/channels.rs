@@ -227,6 +227,51 @@ fn messages_with_a_deadline_wait_for_room_while_nothing_is_lost() {
     assert_eq!(end.counters().trickles, 0);
 }
 
+/// The segments that leave at once when a message of this class and length is sent on an idle path with a window of one segment.
+fn burst(priority: u8, len: u64) -> usize {
+    let mut end = end(config());
+    end.notice(Notice::PathInfo { hops: 4 });
+    let channel = open(&mut end, options(priority));
+    send(&mut end, at(0), channel, 10);
+    let sent = leave(&mut end, at(0));
+    ack(&mut end, at(40), 1, &sent[0], &[]);
+    assert!(leave(&mut end, at(1000)).is_empty() && end.window() <= 2.0, "{}", end.window());
+    send(&mut end, at(1000), channel, len);
+    leave(&mut end, at(1000)).len()
+}
+
+#[test]
+fn a_message_of_up_to_three_segments_leaves_at_once_on_an_idle_path() {
+    let few = burst(3, 4000);
+    assert!(few < 3, "{few} segments of the usual class");
+    assert_eq!((burst(0, 4000), burst(0, 5000)), (3, few), "a longer message waits for the window");
+}
+
+#[test]
+fn what_only_earlier_classes_have_overtaken_is_lost_later() {
+    let retransmitted = |overtaking: u8| {
+        let mut end = end(config());
+        end.notice(Notice::PathInfo { hops: 32 });
+        let [image, other] = [5, overtaking].map(|priority| open(&mut end, options(priority)));
+        send(&mut end, at(0), image, 1400);
+        let first = leave(&mut end, at(0));
+        let missing = u32::try_from(first.len()).expect("two at most");
+        ack(&mut end, at(40), missing, first.last().expect("the window has room"), &[]);
+        send(&mut end, at(40), image, 1400);
+        assert_eq!(leave(&mut end, at(40)).len(), 1);
+        send(&mut end, at(60), other, 100);
+        let newest = leave(&mut end, at(60)).pop().expect("the window has room");
+        ack(&mut end, at(100), missing, &newest, &[1]);
+        leave(&mut end, at(100));
+        // The usual patience is a round trip of 40 ms, and a quarter of it.
+        run_until(&mut end, at(40 + 75));
+        let early = end.counters().retransmitted;
+        run_until(&mut end, at(40 + 110));
+        (early, end.counters().retransmitted)
+    };
+    assert_eq!((retransmitted(5), retransmitted(0)), ((1, 1), (0, 1)));
+}
+
 #[test]
 fn messages_expire_while_nothing_can_leave() {
     let mut end = end(config());
