@@ -601,6 +601,12 @@ class Flow(_Flow, total=False):
     category: Literal["background", "best-effort", "video", "voice"]
     """Access category of the flow's packets, if mac.edca is on. Default: best-effort."""
 
+    dscp: bool
+    """Whether packets of an application "messages" over mesh have the DSCP of the priority of their
+    channel: 0 EF, 1 and 2 AF41, 5 to 7 CS1. If mac.edca is on, the DSCP decides the access category of
+    each packet, instead of category. Default: False.
+    """
+
     start: float
     """Instant at which the application begins, s. Default: 0.0."""
 

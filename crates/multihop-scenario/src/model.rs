@@ -332,6 +332,8 @@ pub struct Flow {
     pub stop: Option<Duration>,
     /// Access category of the flow's packets, under EDCA.
     pub category: Category,
+    /// Whether packets have the DSCP of the priority of their channel, which decides their category under EDCA.
+    pub dscp: bool,
     /// Position of the flow among randomly drawn transfers; `None` for other flows.
     pub drawn: Option<Drawn>,
 }

@@ -27,6 +27,8 @@ pub struct Packet {
     pub ttl: u8,
     /// Number of links that the packet has crossed.
     pub hops: u8,
+    /// DSCP of a packet whose flow sets the DSCP of each packet; `None` if the category of the flow applies.
+    pub dscp: Option<u8>,
     /// Bytes of a second IP header.
     pub ip_extra: u32,
     /// Data that the packet acknowledges. A real receiver would echo a timestamp; this field adds no bytes on
@@ -149,12 +151,12 @@ impl Packet {
         matches!(self.body, Body::Routing { .. })
     }
 
-    /// DSCP of a packet of a real program; `None` for simulated packets.
+    /// DSCP of a packet of a real program, or of a flow that sets it; `None` for other simulated packets.
     pub(crate) fn dscp(&self) -> Option<u8> {
         match &self.body {
             Body::Real(packet) => Some(packet.dscp()),
             Body::Ethernet(frame) => frame.dscp(),
-            _ => None,
+            _ => self.dscp,
         }
     }
 
@@ -289,6 +291,7 @@ pub(crate) mod tests {
             destination: NodeId(1),
             ttl: INITIAL_TTL,
             hops: 0,
+            dscp: None,
             ip_extra: 0,
             trigger: None,
             route: None,

@@ -10,6 +10,19 @@ pub fn dscp(packet: &[u8]) -> Option<u8> {
     }
 }
 
+/// DSCP of segments with messages of a priority from 0, which is sent first, to 7.
+///
+/// Priority 0 has EF, 1 and 2 AF41, 5 to 7 CS1: voice, video and background in RFC 8325. Priorities 3 and 4 have the
+/// default of 0.
+pub const fn dscp_of_priority(priority: u8) -> u8 {
+    match priority {
+        0 => 46,
+        1 | 2 => 34,
+        3 | 4 => 0,
+        _ => 8,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,7 +36,7 @@ extern crate alloc;
 mod dscp;
 mod error;
 mod quoted;
-pub use dscp::dscp;
+pub use dscp::{dscp, dscp_of_priority};
 pub use error::ParseError;
 pub use quoted::{PROTOCOL_EXPERIMENT, Quoted};
 

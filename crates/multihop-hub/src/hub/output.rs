@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use multihop_core::Instant;
 use multihop_transport::connection::{Event, Output, Segment, State};
+use multihop_wire::dscp_of_priority;
 
 use super::connection::Holder;
 use super::second::is_of_second;
@@ -184,16 +185,5 @@ impl Hub {
         if let Some(at) = connection.deadline.take() {
             self.due.remove(&(at, id));
         }
-    }
-}
-
-/// DSCP of the messages of a channel: EF, AF41, best effort or CS1. Radios with EDCA give these the access categories of
-/// voice, video, best effort and background (RFC 8325), and so do Linux kernels before and after they followed it.
-const fn dscp_of_priority(priority: u8) -> u8 {
-    match priority {
-        0 => 46,
-        1 | 2 => 34,
-        3 | 4 => 0,
-        _ => 8,
     }
 }

@@ -56,5 +56,21 @@ pub(super) fn channels(
     (faults.len() == before).then_some(channels)
 }
 
+/// Checks that a flow whose packets have the DSCP of their channel has channels.
+pub(super) fn dscp(
+    is_set: bool,
+    app: &App,
+    transport: Option<&Transport>,
+    path: &str,
+    faults: &mut Faults<'_>,
+) {
+    let has_channels = matches!(app, App::Messages)
+        && transport.is_none_or(|transport| matches!(transport.protocol, Protocol::Mesh { .. }));
+    if is_set && !has_channels {
+        let message = "found true, allowed: only with app = \"messages\" and transport = \"mesh\"";
+        faults.push(Fault::at_key(format!("{path}.dscp"), message));
+    }
+}
+
 /// Largest number of channels of a flow: a peer of mesh accepts no more by default.
 const MAX_CHANNELS: usize = 64;

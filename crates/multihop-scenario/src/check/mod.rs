@@ -314,6 +314,7 @@ fn flow(
     let Both(Keyed(common), Both(travel, Keyed(app))) = table;
     let transport = transport_of(travel.transport.as_ref(), app, path, faults);
     let channels = messages::channels(travel, app, transport.as_ref(), path, faults);
+    messages::dscp(common.dscp, app, transport.as_ref(), path, faults);
     let (from, to) = from_to?;
     Some(Flow {
         from,
@@ -324,6 +325,7 @@ fn flow(
         start,
         stop,
         category: common.category,
+        dscp: common.dscp,
         drawn: None,
     })
 }

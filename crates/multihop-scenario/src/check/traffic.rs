@@ -67,6 +67,7 @@ pub(super) fn draw(
                 start,
                 stop: None,
                 category: Category::BestEffort,
+                dscp: false,
                 drawn: Some(Drawn { first: round == 0, next: next.map(|next| (FlowId(next), pause)) }),
             });
             if round == 0 {

@@ -39,6 +39,10 @@ pub(crate) struct FlowEnds {
     /// Access category of the flow's packets, if mac.edca is on.
     #[key]
     pub(crate) category: Category,
+    /// Whether packets of an application "messages" over mesh have the DSCP of the priority of their channel: 0 EF, 1 and 2 AF41,
+    /// 5 to 7 CS1. If mac.edca is on, the DSCP decides the access category of each packet, instead of category.
+    #[key]
+    pub(crate) dscp: bool,
 }
 
 table! {

@@ -57,6 +57,10 @@ fn wrong_channels_are_refused_with_the_reason() {
     );
     assert_eq!(problem("udp", one), "flow.0.channel.0.interval: found 0, allowed under udp: more than 0");
     assert_eq!(problem("mesh", &one.repeat(65)), "flow.0.channel: found 65 channels, allowed: 1 to 64");
+    assert_eq!(
+        problem("newreno", &format!("dscp = true\n{one}")),
+        "flow.0.dscp: found true, allowed: only with app = \"messages\" and transport = \"mesh\""
+    );
     let text = format!(
         "duration = 10.0\n[topology]\nkind = \"chain\"\nhops = 4\n[[flow]]\ntransport = \"mesh\"\n{one}"
     );

@@ -11,6 +11,7 @@ use super::named;
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     let notes = [
         categories(scenario),
+        dscps(scenario),
         codel(scenario.mac()),
         long_retry(scenario.mac()),
         rate(scenario),
@@ -27,6 +28,16 @@ fn categories(scenario: &Scenario) -> Option<String> {
     let words = named(&flows, "has", "have");
     (scenario.mac().edca.is_none() && !flows.is_empty()).then(|| {
         format!("{words} a category without effect: mac.edca is false, so that all packets share one queue")
+    })
+}
+
+/// Note on flows whose packets have DSCPs, which have no effect without EDCA.
+fn dscps(scenario: &Scenario) -> Option<String> {
+    let flows = scenario.flows.iter().enumerate();
+    let flows: Vec<_> = flows.filter(|(_, flow)| flow.dscp).map(|(number, _)| number).collect();
+    let words = named(&flows, "has", "have");
+    (scenario.mac().edca.is_none() && !flows.is_empty()).then(|| {
+        format!("{words} dscp = true without effect: mac.edca is false, so that all packets share one queue")
     })
 }
 

@@ -372,7 +372,8 @@ fn group(handle: PacketHandle, packets: &Pool) -> Option<[u8; 6]> {
 
 /// ECN field of the IP header that the packet has in a capture.
 fn marks(packet: &Packet) -> u8 {
-    packet.segment().and_then(|(_, segment)| format(segment).ecn()).map_or(0, |ecn| ecn as u8)
+    let ecn = packet.segment().and_then(|(_, segment)| format(segment).ecn()).map_or(0, |ecn| ecn as u8);
+    packet.dscp.unwrap_or(0) << 2 | ecn
 }
 
 /// Protocol number and bytes of an IP packet's payload, including its DSR header.

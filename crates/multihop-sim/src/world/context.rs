@@ -103,6 +103,7 @@ impl<'a> Context<'a> {
             destination,
             ttl: INITIAL_TTL,
             hops: 0,
+            dscp: None,
             ip_extra: 0,
             trigger: None,
             route: None,

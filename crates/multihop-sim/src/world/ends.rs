@@ -6,6 +6,7 @@ use multihop_core::{Duration, FlowId, Instant, NodeId, Rng};
 use multihop_radio::frame::PacketHandle;
 use multihop_transport::connection::{self, Connection, Counters, Event, Output};
 use multihop_transport::observe::{Side, Value};
+use multihop_wire::dscp_of_priority;
 
 use super::action::{Action, Loss};
 use super::agenda::Owner;
@@ -284,6 +285,10 @@ impl Ends {
         let packet = context.packet(source, destination, body);
         let leaving = context.packets.get_mut(packet);
         leaving.ip_extra = context.scenario.routing.ip_extra;
+        if flow.dscp {
+            let priority = self.ends[end.index()].segment_priority();
+            leaving.dscp = Some(priority.map_or(0, dscp_of_priority));
+        }
         leaving.trigger = self.flows[end.flow().index()].newest.filter(|_| !end.is_sender());
         ip.send(context, source, packet);
     }

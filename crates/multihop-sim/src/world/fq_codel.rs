@@ -304,6 +304,7 @@ mod tests {
                 destination: NodeId(1),
                 ttl: 64,
                 hops: 0,
+                dscp: None,
                 ip_extra: 0,
                 trigger: None,
                 route: None,

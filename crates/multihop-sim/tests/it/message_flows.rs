@@ -64,3 +64,29 @@ fn a_flow_of_messages_ends_at_its_stop() {
     let telemetry = &flow.channels["telemetry"];
     assert!(flow.stop < 5.1 && (45..=51).contains(&telemetry.sent), "{flow:?}");
 }
+
+/// Radios with EDCA send packets of the category video or voice before others, at every hop.
+#[test]
+fn with_edca_and_dscp_commands_overtake_images_at_every_hop() {
+    let head = "[radio]\nphy = \"802.11a\"\nrate = \"54M\"\n[mac]\nflavour = \"standard\"\nedca = true\n";
+    let of = |dscp: bool| {
+        let tables = [&format!("dscp = {dscp}\n"), COMMANDS, IMAGES];
+        let [(_, command), _] = channels("mesh", head, &tables).try_into().expect("two channels");
+        command
+    };
+    let [plain, marked] = [false, true].map(|dscp| p95(&of(dscp)));
+    assert!(marked < 0.6 * plain, "{marked} ms, without: {plain} ms");
+}
+
+/// Without a bound to three segments at once, the second segment of a command would wait for the ACK of the first.
+#[test]
+fn a_short_message_leaves_at_once_on_an_idle_path() {
+    let command = |size: u32| {
+        let channel =
+            format!("[[flow.channel]]\nname = \"command\"\nsize = {size}\ninterval = 0.5\npriority = 0\n");
+        let found = channels("mesh", "[radio]\nrate = \"11M\"\n", &[&channel]);
+        found[0].1.delay_ms.expect("messages have arrived").p50
+    };
+    let [one, two] = [1400, 2800].map(command);
+    assert!(two < 3.0 * one, "{two} ms for two segments, {one} ms for one");
+}

@@ -60,6 +60,15 @@ fn keys_without_effect_are_noted() {
         said(&two_pairs(OFDM).replace("from = 0", "from = 0\ncategory = \"voice\"")),
         ["flow 0 has a category without effect: mac.edca is false, so that all packets share one queue"]
     );
+    let messages =
+        "transport = \"mesh\"\napp = \"messages\"\ndscp = true\nchannel = [{ size = 9, interval = 1.0 }]";
+    let marked =
+        |mac: &str| said(&two_pairs(&format!("{OFDM}{mac}")).replace("transport = \"newreno\"", messages));
+    assert_eq!(
+        marked(""),
+        ["flow 0 has dscp = true without effect: mac.edca is false, so that all packets share one queue"]
+    );
+    assert_eq!(marked("[mac]\nflavour = \"standard\"\nedca = true\n"), [""; 0]);
     let voice = two_pairs(&format!("{OFDM}[mac]\nflavour = \"standard\"\nedca = true\n"));
     assert_eq!(said(&voice.replace("from = 0", "from = 0\ncategory = \"voice\"")), [""; 0]);
     let codel = "codel_target, codel_interval and mark_above have no effect with discipline = \"drop-tail\"";
