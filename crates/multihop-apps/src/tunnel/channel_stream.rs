@@ -28,19 +28,38 @@ pub(super) struct Use {
     /// Data that has arrived and was not read, from this index on.
     unread: (Vec<u8>, usize),
     has_sent_end: bool,
-    has_received_end: bool,
-    /// Last message of the peer: `CLOSE` or `RESET`.
-    peer_left: Option<u8>,
+    received: Progress,
     /// Whether the first data of the peer is confirmed by an empty message.
     confirms: bool,
+}
+
+/// Messages of the peer in one use of a channel.
+#[derive(Debug, Default)]
+struct Progress {
+    has_ended: bool,
+    /// Last message of the peer: `CLOSE` or `RESET`.
+    last: Option<u8>,
+}
+
+impl Progress {
+    /// Takes the next message of the peer, or fails if the message breaks the rules of the tunnel.
+    fn take(&mut self, message: &[u8]) -> io::Result<()> {
+        match message {
+            [DATA, ..] if !self.has_ended => {}
+            [END] => self.has_ended = true,
+            [kind @ (CLOSE | RESET)] => self.last = Some(*kind),
+            _ => return Err(invalid()),
+        }
+        Ok(())
+    }
 }
 
 impl Use {
     /// Ends the use at both ends; returns the channel for the next one.
     pub(super) async fn finish(mut self) -> io::Result<Channel> {
-        let is_clean = self.has_sent_end && self.has_received_end;
+        let is_clean = self.has_sent_end && self.received.has_ended;
         self.channel.send(vec![if is_clean { CLOSE } else { RESET }]).await?;
-        while self.peer_left.is_none() {
+        while self.received.last.is_none() {
             std::future::poll_fn(|cx| self.poll_message(cx)).await?;
         }
         Ok(self.channel)
@@ -55,12 +74,7 @@ impl Use {
         let Content::Whole(payload) = received.content else { return Poll::Ready(Err(invalid())) };
         let mut bytes = Vec::new();
         payload.emit(&mut bytes);
-        match bytes.first() {
-            Some(&DATA) if !self.has_received_end => {}
-            Some(&END) if bytes.len() == 1 => self.has_received_end = true,
-            Some(&kind @ (CLOSE | RESET)) if bytes.len() == 1 => self.peer_left = Some(kind),
-            _ => return Poll::Ready(Err(invalid())),
-        }
+        self.received.take(&bytes)?;
         if self.confirms && bytes.len() > 1 {
             self.confirms = false;
             // The channel is empty so far, and takes the message.
@@ -71,7 +85,7 @@ impl Use {
 
     /// Fails if the peer has left.
     fn check(&self) -> io::Result<()> {
-        if self.peer_left.is_some() { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(()) }
+        if self.received.last.is_some() { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(()) }
     }
 }
 
@@ -88,8 +102,7 @@ impl ChannelStream {
             channel,
             unread: (Vec::new(), 0),
             has_sent_end: false,
-            has_received_end: false,
-            peer_left: None,
+            received: Progress::default(),
             confirms,
         };
         (Self { state: Some(state), home: Some(home), peer }, returned)
@@ -138,7 +151,7 @@ impl AsyncRead for ChannelStream {
                 *from += taken;
                 return Poll::Ready(Ok(()));
             }
-            if state.has_received_end {
+            if state.received.has_ended {
                 return Poll::Ready(Ok(()));
             }
             state.check()?;
@@ -151,7 +164,7 @@ impl AsyncWrite for ChannelStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let state = self.get_mut().state();
         // After the end of its data, the peer reports with the next message that it has left.
-        if state.has_received_end && state.peer_left.is_none() {
+        if state.received.has_ended && state.received.last.is_none() {
             let _ = state.poll_message(cx)?;
         }
         state.check()?;
@@ -167,7 +180,7 @@ impl AsyncWrite for ChannelStream {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let state = self.get_mut().state();
-        if !state.has_sent_end && state.peer_left.is_none() {
+        if !state.has_sent_end && state.received.last.is_none() {
             ready!(state.channel.poll_send(&mut Some(vec![END]), cx))?;
             state.has_sent_end = true;
         }
@@ -183,6 +196,28 @@ impl Reset for ChannelStream {
 
     fn peer_key(&self) -> Option<PublicKey> {
         self.peer
+    }
+}
+
+/// Takes these bytes as the messages of a peer: a length of one byte before each message. Messages that are accepted are data,
+/// then at most one end of the data unless it is repeated, then one message that frees the channel.
+#[cfg(fuzzing)]
+pub(super) fn check(mut bytes: &[u8]) {
+    let (mut progress, mut has_ended) = (Progress::default(), false);
+    while let Some((&length, rest)) = bytes.split_first() {
+        let (message, after) = rest.split_at(rest.len().min(length.into()));
+        bytes = after;
+        if progress.take(message).is_err() {
+            return;
+        }
+        let kind = *message.first().expect("an empty message is refused");
+        assert!(kind == DATA && !has_ended || message.len() == 1 && kind <= RESET && kind != DATA);
+        has_ended |= kind == END;
+        assert_eq!(progress.has_ended, has_ended);
+        if progress.last.is_some() {
+            assert!(kind == CLOSE || kind == RESET);
+            return;
+        }
     }
 }
 

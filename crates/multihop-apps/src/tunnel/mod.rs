@@ -112,6 +112,7 @@ pub(crate) async fn check(bytes: &[u8]) {
         assert_eq!(request::Request::read(&mut &*request.emit()).await.ok(), Some(Ok(request)));
     }
     let _ = packets::Packet::parse(bytes);
+    channel_stream::check(bytes);
     if let Ok(Ok(address)) = Address::read(&mut &*bytes).await {
         let mut out = Vec::new();
         address.emit(&mut out);
