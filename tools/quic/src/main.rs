@@ -4,6 +4,7 @@
 //!     multihop-quic client 127.0.0.1:7000 --seconds 10
 
 mod messages;
+mod telemetry;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,6 +26,9 @@ enum Command {
         /// Receive messages, and report when each command arrived.
         #[arg(long)]
         messages: bool,
+        /// Receive telemetry in datagrams for so many seconds, and report when each arrived.
+        #[arg(long, conflicts_with = "messages")]
+        telemetry: Option<f64>,
     },
     /// Send for a while; print the server's counts as JSON.
     Client {
@@ -50,16 +54,38 @@ enum Command {
         #[arg(long)]
         no_commands: bool,
     },
+    /// Send telemetry of 200 bytes fifty times a second, in datagrams.
+    Telemetry {
+        to: SocketAddr,
+        #[arg(long, default_value_t = 10.0)]
+        seconds: f64,
+        /// Bytes of datagrams that may wait to be sent; by default quinn's 1 MB.
+        #[arg(long)]
+        buffer: Option<usize>,
+    },
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
     match Command::parse() {
-        Command::Server { listen, messages: false } => serve(listen).await,
-        Command::Server { listen, messages: true } => messages::serve(listening(listen)?).await,
+        Command::Server { listen, telemetry: Some(seconds), .. } => {
+            telemetry::serve(listening(listen)?, Duration::from_secs_f64(seconds)).await
+        }
+        Command::Server { listen, messages: true, .. } => messages::serve(listening(listen)?).await,
+        Command::Server { listen, .. } => serve(listen).await,
         Command::Messages { to, seconds, no_images, no_commands } => {
             let (_endpoint, connection) = connect(to, TransportConfig::default()).await?;
             messages::send(connection, Duration::from_secs_f64(seconds), !no_commands, !no_images).await
+        }
+        Command::Telemetry { to, seconds, buffer } => {
+            let mut transport = TransportConfig::default();
+            if let Some(bytes) = buffer {
+                transport.datagram_send_buffer_size(bytes);
+            }
+            let (endpoint, connection) = connect(to, transport).await?;
+            telemetry::send(connection, Duration::from_secs_f64(seconds)).await?;
+            let _ = tokio::time::timeout(Duration::from_secs(5), endpoint.wait_idle()).await;
+            Ok(())
         }
         Command::Client { to, seconds, send_window, control } => {
             let mut transport = TransportConfig::default();

@@ -95,7 +95,7 @@ fn message(kind: u8, length: usize) -> Result<Vec<u8>> {
 }
 
 /// The clock that all processes of a host share, nanoseconds.
-fn now() -> Result<u64> {
+pub fn now() -> Result<u64> {
     Ok(u64::try_from(Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?).as_nanos())?)
 }
 
