@@ -22,14 +22,25 @@ use crate::terminal::Verbosity;
 #[cfg(feature = "simulate")]
 use crate::values::{from_one, from_zero, key_value, positive_seconds, seconds, snap_length};
 
-/// Exit codes, for the end of help texts.
-pub(crate) const EXIT_CODES: &str = "\
-Exit codes: 0 success, also of a service ended by SIGTERM; 1 failure; 2 wrong arguments or files; 3 send left something out; \
-4 another multihop route runs in this network namespace; 128 + N: signal N ended unfinished work.";
+/// Exit codes for the end of a help text, with the codes that only this command has.
+macro_rules! exit_codes {
+    ($($own:literal),*) => {
+        concat!(
+            "Exit codes: 0 success, also of a service ended by SIGTERM; 1 failure; 2 wrong arguments or files; ",
+            $($own, "; ",)*
+            "128 + N: signal N ended unfinished work."
+        )
+    };
+}
+#[cfg(feature = "network")]
+pub(crate) use exit_codes;
 
 /// Reliable transport over wireless multi-hop networks, simulated and real.
 #[derive(Parser)]
-#[command(name = "multihop", version, after_help = EXIT_CODES)]
+#[command(name = "multihop", version, after_help = exit_codes!(
+    "3 send left something out",
+    "4 another multihop route runs in this network namespace"
+))]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -164,13 +175,13 @@ pub(crate) struct RunArgs {
     /// folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write packets.txt into the folder, one line for each packet event.
+    /// Write packets.txt into the folder of --out, with one line for each packet event.
     #[arg(long, requires = "out")]
     pub(crate) trace: bool,
-    /// Write flow-N.sqlog into the folder for each flow N: the events of its sender in the format qlog.
+    /// Write flow-N.sqlog into the folder of --out for each flow N: the events of its sender in the format qlog.
     #[arg(long, requires = "out")]
     pub(crate) qlog: bool,
-    /// Write packets.pcapng into the folder, one interface for each radio of each node.
+    /// Write packets.pcapng into the folder of --out, with one interface for each radio of each node.
     #[arg(long, requires = "out")]
     pub(crate) pcap: bool,
     #[command(flatten)]
@@ -188,7 +199,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the flows as CSV, and everything else on standard error. With --out also write flows.csv, nodes.csv,
-    /// links.csv, queues.csv and runs.csv into the folder.
+    /// links.csv, queues.csv and runs.csv into its folder.
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 }
@@ -237,7 +248,7 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Print a row for each run as CSV, and everything else on standard error. With --out also write runs.csv,
-    /// flows.csv, nodes.csv, links.csv and queues.csv into the folder.
+    /// flows.csv, nodes.csv, links.csv and queues.csv into its folder.
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 }
@@ -246,8 +257,8 @@ pub(crate) struct SweepArgs {
 #[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct ViewArgs {
-    /// Scenario file or example, folder of multihop run --out, folder of multihop sweep --out (--run, or --set and
-    /// --seed, select one of its runs), or recording of multihop emulate or the folder with it; - is standard input.
+    /// What to show: a scenario file or example; a folder of multihop run --out; a folder of multihop sweep --out, where
+    /// --run, or --set and --seed, select one run; a recording of multihop emulate, or its folder. - is standard input.
     #[arg(required_unless_present = "playground")]
     pub(crate) file: Option<PathBuf>,
     /// Write a page in which the reader builds a network and simulates it.

@@ -124,7 +124,7 @@ pub(crate) struct EmulateArgs {
     /// has a `[record]` table, into this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write packets.txt into the folder, one line for each packet event.
+    /// Write packets.txt into the folder of --out, with one line for each packet event.
     #[arg(long, requires = "out")]
     pub(crate) trace: bool,
     /// Write the frames of all nodes into this capture file (pcapng); - is standard output, for wireshark -k -i -.
@@ -138,8 +138,8 @@ pub(crate) struct EmulateArgs {
     /// Serve a page that follows the emulation; the emulation begins when a browser opens the page.
     #[arg(long)]
     pub(crate) live: bool,
-    /// Take requests from standard input and reply on standard output, one JSON object a line each: start programs, cut
-    /// links, move nodes. With - as the file, the first line is the scenario as JSON.
+    /// Take requests from standard input and write replies to standard output: every line is one JSON object. Requests
+    /// start programs, cut links or move nodes. If FILE is -, the first line is the scenario, as JSON.
     #[arg(long, conflicts_with_all = ["command", "json", "live"])]
     pub(crate) control: bool,
     /// Number or name of the node or host at which the command runs.

@@ -8,7 +8,7 @@ use terminal_size::Width;
 /// Verbosity of a command: which messages it prints.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Verbosity {
-    /// Print only results, errors and what was left out; no progress.
+    /// Print only results, errors, and notes of what the command skipped; no progress.
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Report more events; repeat the option for still more.

@@ -10,12 +10,12 @@ use multihop_apps::spread::GROUP;
 use multihop_apps::tunnel::{self, Address, ClassRule, Entrance, Host, Net, Rule};
 use multihop_net::PublicKey;
 
-use crate::args::EXIT_CODES;
+use crate::args::exit_codes;
 use crate::values::key_value;
 
 /// Arguments of `multihop send`.
 #[derive(Parser)]
-#[command(after_help = EXIT_CODES, override_usage = "multihop send [OPTIONS] PATH...\n       \
+#[command(after_help = exit_codes!("3 the command left something out"), override_usage = "multihop send [OPTIONS] PATH...\n       \
     multihop send [OPTIONS] PATH... HOST[:PORT] <--token WORD | --key FILE | --plain>\n       \
     multihop send [OPTIONS] FILE --to-all[=GROUP] --key FILE --shared-key FILE")]
 pub(crate) struct SendArgs {
@@ -87,7 +87,7 @@ impl From<LinksArg> for SymbolicLinks {
 
 /// Arguments of `multihop recv`.
 #[derive(Parser)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = exit_codes!())]
 pub(crate) struct RecvArgs {
     /// Code of four words that multihop send printed. The command fetches the files offered under this code, and ends.
     #[arg(value_name = "WORDS", conflicts_with_all = ["listen", "once", "security", "silent"])]
@@ -151,7 +151,7 @@ pub(crate) struct GroupArgs {
 #[derive(Args, Clone, Copy)]
 pub(crate) struct SandboxArgs {
     /// Run without the sandbox: keep all rights, and access to all files and system calls, after the start. For
-    /// debugging, and for transports and name services that need more than the sandbox allows.
+    /// debugging, and for user-defined protocols and name lookups that need more than the sandbox allows.
     #[arg(long)]
     pub(crate) no_sandbox: bool,
 }
@@ -173,7 +173,7 @@ pub(crate) struct TransferArgs {
 
 /// Arguments of `multihop perf`.
 #[derive(Parser)]
-#[command(after_help = EXIT_CODES, group(ArgGroup::new("end").args(["server", "listen"]).required(true)))]
+#[command(after_help = exit_codes!(), group(ArgGroup::new("end").args(["server", "listen"]).required(true)))]
 pub(crate) struct PerfArgs {
     /// Host that runs multihop perf --listen; the default port is 7451.
     #[arg(value_name = "HOST[:PORT]", value_parser = perf_at)]
@@ -226,7 +226,7 @@ pub(crate) struct PerfArgs {
 /// Arguments of `multihop tunnel`.
 #[derive(Parser)]
 #[command(
-    after_help = EXIT_CODES,
+    after_help = exit_codes!(),
     group(ArgGroup::new("end").args(["gateways", "to_targets", "listen"]).required(true)),
     group(ArgGroup::new("entrances").multiple(true)),
     group(ArgGroup::new("permits").multiple(true))
@@ -268,13 +268,14 @@ pub(crate) struct TunnelArgs {
     /// option, with addresses of one network. Linux, as root.
     #[arg(long, value_name = "ADDRESS/BITS", groups = ["entrances", "permits"])]
     pub(crate) tun: Option<Net>,
-    /// Give flows a class from 0, sent first, to 7: 22=0, 8000-8999=6, ef=1 or *=5. FLOWS is a port of TCP or UDP, a range, a
-    /// DSCP of packets of --tun, or *. The first match counts; other flows have class 4. All flows then share one
-    /// connection. Needs the transport mesh; with --tun, each end sets the classes of what it sends.
+    /// Give flows a class, from 0 (sent first) to 7: 22=0, 8000-8999=6, ef=1 or *=5. FLOWS is the TCP or UDP
+    /// port of a target, a range of ports, a DSCP of packets of --tun, or * for all flows. The first match counts; other flows
+    /// have class 4. All flows then share one connection. Needs the transport mesh; with --tun, each end sets the classes
+    /// of what it sends.
     #[arg(long = "class", value_name = "FLOWS=CLASS")]
     pub(crate) classes: Vec<ClassRule>,
-    /// Send packets with the DSCP of their class, so that radios with EDCA or WMM send some before others at every hop:
-    /// class 0 as voice, 1 and 2 as video, 5 to 7 as background. Each end marks what it sends.
+    /// Mark packets with the DSCP of their class: radios with EDCA or WMM then send class 0 as voice, 1 and 2 as video, 3
+    /// and 4 as best effort, and 5 to 7 as background traffic, at every hop. Each end marks what it sends.
     #[arg(long)]
     pub(crate) dscp: bool,
     /// Connect to targets by TCP, unprotected, if no gateway answers.
@@ -497,15 +498,15 @@ pub(crate) const TUNNEL: u16 = 7452;
 
 /// Arguments of `multihop route`.
 #[derive(Parser)]
-#[command(args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
+#[command(args_conflicts_with_subcommands = true, after_help = exit_codes!("4 another multihop route runs in this network namespace"))]
 pub(crate) struct RouteArgs {
     #[command(subcommand)]
     pub(crate) question: Option<RouteQuestion>,
     /// Interfaces over which the daemon exchanges messages with neighbours.
     #[arg(value_name = "INTERFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Use IPv6 instead of IPv4; one daemon of each family can run on a host.
-    #[arg(long, global = true)]
+    /// Route IPv6 instead of IPv4. A host can run one daemon for each of the two.
+    #[arg(long)]
     pub(crate) ipv6: bool,
     /// Configuration in TOML: interfaces, ipv6, group, announce, neighbors, within, table, priority, forward, user, on_demand, and the
     /// table routing as in scenarios.
@@ -514,7 +515,8 @@ pub(crate) struct RouteArgs {
     /// Set a key of the configuration, for example routing.hello_interval=1, or routing.protocol=aodv.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Announce a network behind this host; default stands for all other networks. Can be repeated.
+    /// Announce a network behind this host, such as 10.1.0.0/16; the word default announces a default route. Can be
+    /// repeated.
     #[arg(long, value_name = "NETWORK")]
     pub(crate) announce: Vec<String>,
     /// Accept messages only from the neighbour whose interface has this address. Can be repeated.
@@ -550,9 +552,16 @@ pub(crate) enum RouteQuestion {
             conflicts_with = "json"
         )]
         page: Option<SocketAddr>,
+        /// Ask the daemon that routes IPv6 instead of the one that routes IPv4.
+        #[arg(long)]
+        ipv6: bool,
     },
     /// Remove the routes of a daemon that was killed.
-    Flush,
+    Flush {
+        /// Remove routes of IPv6 instead of routes of IPv4.
+        #[arg(long)]
+        ipv6: bool,
+    },
     /// Print a shared key as hexadecimal digits, which babeld and BIRD read (hmac-sha256). Keep the digits private.
     Key {
         /// File of `multihop keygen --shared`.

@@ -17,14 +17,15 @@ pub(crate) fn route(
     verbosity: Verbosity,
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
-    let family = family(args.ipv6);
     match &args.question {
-        Some(RouteQuestion::Status { page: Some(address), .. }) => {
-            return Ok(route_page::serve(*address, family)?);
+        Some(RouteQuestion::Status { page: Some(address), ipv6, .. }) => {
+            return Ok(route_page::serve(*address, family(*ipv6))?);
         }
-        Some(RouteQuestion::Status { page: None, json }) => return Ok(show_status(family, *json)?),
-        Some(RouteQuestion::Flush) => {
-            let removed = flush(family).context("cannot remove the routes")?;
+        Some(RouteQuestion::Status { page: None, json, ipv6 }) => {
+            return Ok(show_status(family(*ipv6), *json)?);
+        }
+        Some(RouteQuestion::Flush { ipv6 }) => {
+            let removed = flush(family(*ipv6)).context("cannot remove the routes")?;
             return Ok(output::line(format_args!("removed {removed} routes"))?);
         }
         Some(RouteQuestion::Key { file }) => {

@@ -77,7 +77,7 @@ pub(crate) enum ControlName {
     /// Adaptive pacing of segments (TCP-AP).
     #[value(name = "mh_ap")]
     Ap,
-    /// Window of at most a quarter of the path's hops.
+    /// Window of at most one segment for every four hops of the path.
     #[value(name = "mh_clamp")]
     Clamp,
     /// Control law of mesh: a sending rate set by queueing delay.
