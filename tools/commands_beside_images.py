@@ -212,7 +212,7 @@ def summary(runs: Sequence[Times]) -> tuple[float | None, float | None, float | 
 
 def draw(rows: Sequence[dict[str, Any]]) -> str:
     """Delays of commands, and goodput of images, as SVG."""
-    from multihop import report
+    from multihop import figure_files, report
 
     found = {(row["transport"], row["load"]): row for row in rows}
     names = [name for name in TRANSPORTS if (name, "both") in found][::-1]
@@ -242,7 +242,7 @@ def draw(rows: Sequence[dict[str, Any]]) -> str:
     figure.legend(handles, labels, loc="outside lower left", ncols=2, fontsize="small")
     handles, labels = right.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize="small")
-    return report.svg(figure)
+    return figure_files.figure_file(figure)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from compare_networks import parser_of, print_table, score, seeds
-from multihop import report, theme
+from multihop import figure_files, report, theme
 from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.runs import Run, Where, complete
@@ -235,7 +235,7 @@ def draw(found: Mapping[str, Mapping[str, Interval]]) -> str:
         panel.set(title=title)
     panels[0].set_yticks(range(len(names)), names)
     figure.supxlabel("score beside that without the change: mean of ln(goodput), and its 95% interval")
-    return report.svg(figure)
+    return figure_files.figure_file(figure)
 
 
 if __name__ == "__main__":

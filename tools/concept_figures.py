@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 import multihop
-from multihop import report, theme
+from multihop import figure_files, report, theme
 from multihop.scenario import Request
 from multihop.stats import Interval, interval
 
@@ -461,7 +461,7 @@ def main(names: Sequence[str]) -> int:
         return 2
     for name in names or FIGURES:
         path = PAGES / f"{name}.svg"
-        path.write_text(report.svg(FIGURES[name]()), encoding="utf-8")
+        path.write_text(figure_files.figure_file(FIGURES[name]()), encoding="utf-8")
         print(path.relative_to(ROOT))
     return 0
 

@@ -189,7 +189,7 @@ def table(costs: Sequence[Cost]) -> str:
 def draw(costs: Sequence[Cost]) -> str:
     """Time, instructions and stations of a frame relative to the smallest network, as SVG."""
     sys.path.insert(0, str(ROOT / "python"))
-    from multihop import report, theme
+    from multihop import figure_files, report, theme
 
     first = costs[0]
     curves = {
@@ -208,7 +208,7 @@ def draw(costs: Sequence[Cost]) -> str:
         axes.set(xscale="log")
         axes.set_ylim(bottom=0)
         axes.legend()
-        return report.svg(figure)
+        return figure_files.figure_file(figure)
 
 
 def city() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from multihop import report, theme
+from multihop import figure_files, report, theme
 from multihop.stats import interval
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "which-transport.svg"
@@ -50,4 +50,4 @@ def draw(radios: Sequence[str], utilities: Mapping[str, Sequence[float]]) -> str
         panel.set(title=f"{title} ({len(places)})")
     panels[0].set_yticks(range(len(names)), names)
     figure.supxlabel(f"score beside {reference}: mean of ln(goodput), and its 95% interval")
-    return report.svg(figure)
+    return figure_files.figure_file(figure)

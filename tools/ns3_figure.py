@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from multihop import report, theme
+from multihop import figure_files, report, theme
 from ns3_radios import GOODPUT, RATE, STANDARDS
 from ns3_tables import Page, Values
 
@@ -84,4 +84,4 @@ def draw(every: dict[tuple[str, str], Link]) -> str:
     panels[0, 0].set_ylabel("goodput, Mb/s")
     panels[1, 0].set_ylabel("most used rate")
     panels[0, 0].legend()
-    return report.svg(figure)
+    return figure_files.figure_file(figure)

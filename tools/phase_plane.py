@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import multihop
-from multihop import report, theme
+from multihop import figure_files, report, theme
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "models" / "mesh-phase.svg"
 STEP = 0.005
@@ -148,7 +148,7 @@ def draw(law: Law) -> str:
     report.reference(right, [0, 1], [0, 1], "equal", ":")
     report.reference(right, [0, 1], [1, 0], "capacity", "--")
     right.legend(fontsize=8)
-    return report.svg(figure)
+    return figure_files.figure_file(figure)
 
 
 def trace(axes: Any, points: list[Point], colour: str, marker: str = "o", label: str = "") -> None:

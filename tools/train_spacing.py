@@ -24,7 +24,7 @@ from typing import Any
 import polars as pl
 
 import multihop
-from multihop import report, theme
+from multihop import figure_files, report, theme
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "models" / "mesh-trains.svg"
@@ -126,7 +126,7 @@ def draw() -> str:
                 panel.plot(*lost, "X", color=theme.PAGE["lost"][0])
         panel.set(ylabel="node", title=title, xlim=(0, 1000 * (stop - start)), yticks=range(0, HOPS + 1, 2))
     panels[-1].set_xlabel("time, ms")
-    return report.svg(figure)
+    return figure_files.figure_file(figure)
 
 
 def ways(scenario: dict[str, Any], start: float, stop: float) -> list[Way]:

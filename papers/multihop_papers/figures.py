@@ -19,8 +19,12 @@ from multihop_papers.study import Study, Values
 
 WIDEST = 3
 """Panels in a row."""
-MANY = 8
-"""More names than this stand upright below an axis."""
+LABEL_WIDTH = 0.04
+"""Width of the label of a tick, as a share of the axis."""
+LONG_NAMES = 50
+"""Characters of all names of bars together above which the bars lie, each beside its name."""
+BAR_HEIGHT = 0.3
+"""Height of a lying bar with its margin, in inches."""
 
 
 def draw(study: Study, plot: Plot) -> Figure | None:
@@ -32,17 +36,20 @@ def draw(study: Study, plot: Plot) -> Figure | None:
     columns = min(len(panels), WIDEST)
     lines = math.ceil(len(panels) / columns)
     with report.drawing():
-        size = (max(7.2, 4.0 * columns), 4.4 if lines == 1 else 3.0 * lines)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=_size(study, plot, lines, columns), layout="constrained")
         shared = plot.kind != "time" and not plot.apart
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=shared)
+        lying = _lying(study, plot)
+        grid = figure.subplots(lines, columns, squeeze=False, sharex=shared and lying, sharey=shared)
     for axes, panel in zip(grid.flat, panels, strict=False):
         kinds[plot.kind](axes, study, plot, {**plot.at, **({} if panel is None else {plot.panel: panel})})
         if panel is not None:
             axes.set_title(f"{_axis(study, plot.panel).label or plot.panel} {panel}", fontsize=10)
     for axes in grid.flat[: len(panels)]:
         # Once all are drawn: a limit that is set stays, and holds for all panels that share it.
-        axes.set_ylim(bottom=0)
+        if lying:
+            axes.set_xlim(left=0)
+        else:
+            axes.set_ylim(bottom=0)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     _legend(figure, [axes for axes in grid.flat if axes.get_visible()], study.experiment.reference)
@@ -67,6 +74,7 @@ def _lines(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
 def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
     x_axis = _axis(study, plot.x)
     groups = list(_groups(study, plot, at))
+    lying = _lying(study, plot)
     width = 0.8 / max(1, len(groups))
     for number, (value, cells) in enumerate(groups):
         x = [
@@ -78,17 +86,37 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
             if found is not None:
                 look = _look(study, plot, value if plot.by else _value(study, cell, plot.x))
                 label = str(value) if plot.by and cell is cells[0] else None
-                report.bar(axes, place, found.mean, found.half, look, width=width * 0.9, label=label)
-        _theirs(axes, study, plot, cells, "", x)
-    _label_axes(axes, study, plot, x_axis)
-    axes.set_xticks(range(len(x_axis.values)), [str(value) for value in x_axis.values])
-    longest = max(len(str(value)) for value in x_axis.values)
-    if longest * len(x_axis.values) > 50:
-        axes.tick_params(axis="x", rotation=90 if len(x_axis.values) > MANY else 30)
-        if len(x_axis.values) <= MANY:
-            # Each ends below its bars, so that long ones do not overlap.
-            for text in axes.get_xticklabels():
-                text.set(horizontalalignment="right", rotation_mode="anchor")
+                report.bar(
+                    axes, place, found.mean, found.half, look, width=width * 0.9, label=label, lying=lying
+                )
+        _theirs(axes, study, plot, cells, "", x, lying=lying)
+    names = [str(value) for value in x_axis.values]
+    if lying:
+        axes.set(xlabel=_metric_label(study, plot.metric))
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)  # the first name on top
+    else:
+        _label_axes(axes, study, plot, x_axis)
+        axes.set_xticks(range(len(names)), names)
+
+
+def _lying(study: Study, plot: Plot) -> bool:
+    """Whether the bars of a figure lie: their names are too long to stand below them."""
+    return plot.kind == "bar" and sum(len(str(value)) for value in _axis(study, plot.x).values) > LONG_NAMES
+
+
+def _size(study: Study, plot: Plot, lines: int, columns: int) -> tuple[float, float]:
+    """Width and height of a figure, in inches."""
+    height = 4.4 if lines == 1 else 3.0 * lines
+    if _lying(study, plot):
+        bars = len(_groups_of(study, plot)) * len(_axis(study, plot.x).values)
+        height = max(2.4, 1.2 + BAR_HEIGHT * bars) * lines
+    return max(7.2, 4.0 * columns), height
+
+
+def _groups_of(study: Study, plot: Plot) -> Sequence[Any]:
+    """Values of the axis that gives several bars to each name."""
+    return list(_axis(study, plot.by).values) if plot.by else [OURS]
 
 
 def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
@@ -133,9 +161,16 @@ def _scatter(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
 
 
 def _theirs(
-    axes: Axes, study: Study, plot: Plot, cells: Sequence[Values], name: str, x: Sequence[float]
+    axes: Axes,
+    study: Study,
+    plot: Plot,
+    cells: Sequence[Values],
+    name: str,
+    x: Sequence[float],
+    *,
+    lying: bool = False,
 ) -> None:
-    """The paper's numbers as hollow diamonds."""
+    """The paper's numbers as hollow diamonds; on lying bars with places and numbers exchanged."""
     printed = [(place, study.published(plot.metric, cell)) for place, cell in zip(x, cells, strict=True)]
     points = [
         (place, value if isinstance(value, tuple) else (value, 0.0))
@@ -146,10 +181,13 @@ def _theirs(
         return
     colour = theme.style(name).colour if theme.known(name) else theme.BLACK
     known = axes.get_legend_handles_labels()[1]
+    places, means = [place for place, _ in points], [mean for _, (mean, _) in points]
+    halves = [half for _, (_, half) in points]
     axes.errorbar(
-        [place for place, _ in points],
-        [mean for _, (mean, _) in points],
-        yerr=[half for _, (_, half) in points],
+        means if lying else places,
+        places if lying else means,
+        xerr=halves if lying else None,
+        yerr=None if lying else halves,
         color=colour,
         marker="D",
         markerfacecolor="white",
@@ -219,9 +257,19 @@ def _label_axes(axes: Axes, study: Study, plot: Plot, x_axis: Axis) -> None:
     axes.set(xlabel=x_axis.label or x_axis.name, ylabel=_metric_label(study, plot.metric))
     if plot.kind == "line":
         if all(isinstance(value, int | float) for value in x_axis.values):
-            axes.set_xticks(list(x_axis.values))
+            axes.set_xticks(list(x_axis.values), _tick_labels(list(x_axis.values)))
         else:
             axes.set_xticks(range(len(x_axis.values)), [str(value) for value in x_axis.values])
+
+
+def _tick_labels(values: Sequence[float]) -> list[str]:
+    """The values as labels of ticks; empty where a label would cover the one before it."""
+    labels, last = [], -math.inf
+    for value in values:
+        near = abs(value - last) < LABEL_WIDTH * (max(values) - min(values))
+        labels.append("" if near else f"{value:g}")
+        last = last if near else value
+    return labels
 
 
 def _metric_label(study: Study, name: str) -> str:

@@ -12,9 +12,10 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import multihop
+from multihop.figure_files import figure_file
 from multihop.files import make_folder, write_text
 from multihop.progress import duration
-from multihop.report import NO_LINKS, Report, drawing
+from multihop.report import NO_LINKS, Report
 from multihop.stats import format_mean
 from multihop_papers import claims, comparison, figures, index, searches
 from multihop_papers import summary as overview
@@ -106,9 +107,8 @@ class Markdown:
     def write(self, folder: Path, order: Sequence[str] = ()) -> Path:
         """Write the page and its figures; sections of `order` that it does not have stay as they were."""
         make_folder(folder)
-        with drawing():
-            for name, figure in self.figures.items():
-                figure.savefig(folder / name, metadata={"Date": None})
+        for name, figure in self.figures.items():
+            write_text(folder / name, figure_file(figure))
         path = folder / f"{self.name}.md"
         text = "\n\n".join(self.parts) + "\n"
         if order:

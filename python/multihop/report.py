@@ -230,13 +230,18 @@ def bar(
     *,
     width: float = 0.6,
     label: str | None = None,
+    lying: bool = False,
 ) -> None:
-    """Draw a bar with its interval; members of one family have one colour and differ in hatches."""
-    axes.bar(
+    """Draw a bar with its interval, upright or lying.
+
+    The members of one family of transports have one colour and differ in hatches.
+    """
+    draw, interval = (axes.barh, "xerr") if lying else (axes.bar, "yerr")
+    draw(
         place,
         mean,
         width,
-        yerr=half if math.isfinite(half) else 0.0,
+        **{interval: half if math.isfinite(half) else 0.0},
         capsize=3,
         label=label,
         facecolor=[0.5 + 0.5 * part for part in to_rgb(look.colour)],
