@@ -30,10 +30,9 @@ def saturation_kbps(n: int, *, rts: bool) -> float:
     radio = Radio()
     rts_time, cts, ack = (radio.control(size) for size in (RTS_BYTES, CTS_BYTES, ACK_BYTES))
     data = radio.data(PAYLOAD + UDP_IP_BYTES)
-    eifs = SIFS + ack + DIFS
     announced = rts_time + cts + 2 * (SIFS + PROPAGATION) if rts else 0.0
     success_time = announced + data + SIFS + ack + DIFS + 2 * PROPAGATION
-    collision_time = (rts_time if rts else data) + eifs + PROPAGATION
+    collision_time = (rts_time if rts else data) + DIFS + PROPAGATION
     return 8000 * PAYLOAD * successes(n, attempt_probability(n), SLOT, success_time, collision_time)
 
 
@@ -69,13 +68,14 @@ BIANCHI = Page(
     "Do backoff, collisions and deference add up? Every station of a cell always has a packet to send; Bianchi's fixed point gives "
     f"the throughput. Standard flavour; n stations in range of each other, each sending {PAYLOAD} bytes over UDP to the next; 2 Mb/s "
     "data, 1 Mb/s basic rate, long preamble; no retry limits, no capture; 60 s simulated, the first 10 s not counted. The model has "
-    f"W = {CW_MIN + 1} and m = {DOUBLINGS}; after a collision every station waits EIFS, as those that heard it must, instead of DIFS.",
+    f"W = {CW_MIN + 1} and m = {DOUBLINGS}. EIFS is off: the model has one space after a collision for all stations, but in the standard "
+    "a station whose own frame collided has received nothing and waits DIFS, and the others wait EIFS.",
     Effort(5),
     scenario={
         "duration": 60.0,
         "warmup": 10.0,
         "radio": {"capture_db": 200.0},
-        "mac": {"flavour": "standard", "short_retry": "off", "long_retry": "off", "arp": "oracle"},
+        "mac": {"flavour": "standard", "eifs": False, "short_retry": "off", "long_retry": "off", "arp": "oracle"},
         "topology": {"kind": "list"},
         "routing": {"protocol": "static"},
     },

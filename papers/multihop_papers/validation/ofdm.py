@@ -8,6 +8,7 @@ from typing import Any
 
 from multihop_papers.airtime import DATA_HEADER_BYTES, UDP_IP_BYTES
 from multihop_papers.declare import GOODPUT, Axis, Claim, Document, Effort, Metric, Plot, Settings
+from multihop_papers.reasons import our_model
 from multihop_papers.study import Experiment
 from multihop_papers.validation import bianchi
 from multihop_papers.validation.part import Page
@@ -120,9 +121,17 @@ def saturation_kbps(phy: Phy, rate: Rate, n: int, *, rts: bool) -> float:
     request, clear, data, ack = phy.parts(rate, PAYLOAD)
     announced = request + clear + 2 * (phy.sifs + bianchi.PROPAGATION) if rts else 0.0
     success = announced + data + phy.sifs + ack + phy.difs + 2 * bianchi.PROPAGATION
-    collision = (request if rts else data) + phy.eifs + bianchi.PROPAGATION
+    collision = (request if rts else data) + phy.difs + bianchi.PROPAGATION
     tau = bianchi.attempt_probability(n, phy.cw_min + 1, DOUBLINGS)
     return 8000 * PAYLOAD * bianchi.successes(n, tau, phy.slot, success, collision)
+
+
+FROZEN = our_model(
+    "In Bianchi's model every counter falls by one in a busy slot, too; in the standard counters stand still while the medium is busy. "
+    "The difference counts where busy slots are frequent: 50 stations with windows from 16 slots. With counters that stand still, the "
+    "slots of the model counted one by one give 2.8% more than its fixed point at 6 Mb/s.",
+    "tools/bianchi_slots.py",
+)
 
 
 def cell(name: str, title: str, cells: dict[str, tuple[Phy, Rate]], offered: float, setting: str, duration: float) -> Experiment:
@@ -132,7 +141,8 @@ def cell(name: str, title: str, cells: dict[str, tuple[Phy, Rate]], offered: flo
         title,
         "Bianchi's fixed point with the numbers of each profile: slot, SIFS, window of 16 to 1024 slots, frame times. Every station of a "
         f"cell always has a packet to send: {PAYLOAD} bytes over UDP to the next of n stations on a circle with a radius of 20 m. Standard "
-        f"flavour, {setting}; no retry limits, no capture; {duration:g} s simulated, the first second not counted.",
+        f"flavour, {setting}; no EIFS (see validation-bianchi), no retry limits, no capture; {duration:g} s simulated, the first second not "
+        "counted.",
         Effort(2, keep={"stations": (2, 10, 20)}),
         full=Effort(5),
         scenario={
@@ -140,7 +150,7 @@ def cell(name: str, title: str, cells: dict[str, tuple[Phy, Rate]], offered: flo
             "duration": duration,
             "warmup": 1.0,
             "radio": {"capture_db": 200.0},
-            "mac": {"flavour": "standard", "short_retry": "off", "long_retry": "off", "arp": "oracle"},
+            "mac": {"flavour": "standard", "eifs": False, "short_retry": "off", "long_retry": "off", "arp": "oracle"},
             "topology": {"kind": "list"},
         },
         axes=[
@@ -158,7 +168,7 @@ def cell(name: str, title: str, cells: dict[str, tuple[Phy, Rate]], offered: flo
                 for n in bianchi.STATIONS
             }
         },
-        claims=[Claim("Goodput agrees", "goodput", {}, near=0.03)],
+        claims=[Claim("Goodput agrees", "goodput", {}, near=0.03, reason=FROZEN)],
         plots=(
             Plot(
                 "line",
