@@ -264,7 +264,7 @@ def report_delays(watch: Watch, lines: Sequence[str]) -> None:
 
 def draw(watch: Watch) -> str:
     """Resident memory over time, as SVG."""
-    from multihop import report
+    from multihop import figure_files, report
 
     with report.drawing():
         figure = report.Picture(figsize=(9.0, 3.2), layout="constrained")
@@ -277,7 +277,7 @@ def draw(watch: Watch) -> str:
         axes.axvspan(inside[0], inside[-1], color="0.9" if index % 2 else "1.0", zorder=0)
         axes.text(inside[0], top * 1.02, name, rotation=30, fontsize="small", va="bottom")
     axes.set(xlabel="time, s", ylabel="resident memory, MB", ylim=(0, top * 1.35), xlim=(0, times[-1]))
-    return report.svg(figure)
+    return figure_files.figure_file(figure)
 
 
 def main(arguments: Sequence[str]) -> int:
