@@ -20,7 +20,7 @@ SLOTS = 200_000
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the goodput by the model and by counted slots."""
     print("| rate | stations | fixed point | counters fall in busy slots | counters stand still |")
     print("|---|--:|--:|--:|--:|")
     for rate in (rate for rate in A.rates if rate.name in ("6M", "54M")):

@@ -35,7 +35,7 @@ def figure_file(figure: Figure) -> str:
 
 
 def compact(text: str) -> str:
-    """The same picture as an SVG text of Matplotlib in fewer bytes, with colours for dark pages."""
+    """An SVG text of Matplotlib in fewer bytes, and with colours for dark pages."""
     root = ElementTree.fromstring(text)
     classes: dict[str, str] = {}
     body = "\n".join(_elements(root, _short_ids(root), classes))

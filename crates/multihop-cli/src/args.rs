@@ -257,8 +257,8 @@ pub(crate) struct SweepArgs {
 #[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct ViewArgs {
-    /// What to show: a scenario file or example; a folder of multihop run --out; a folder of multihop sweep --out, where
-    /// --run, or --set and --seed, select one run; a recording of multihop emulate, or its folder. - is standard input.
+    /// Scenario file or example; folder of multihop run --out; folder of multihop sweep --out, where --run, or --set and
+    /// --seed, select one run; recording of multihop emulate, or its folder. - is standard input.
     #[arg(required_unless_present = "playground")]
     pub(crate) file: Option<PathBuf>,
     /// Write a page in which the reader builds a network and simulates it.
