@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -71,18 +72,23 @@ class CongestionEnv(gymnasium.Env[Array, np.ndarray[Any, Any]]):
         self.agent: Stepwise | None = None
         """The control of the sender, after its first signal."""
         self.now = self.duration = 0.0
-        env, steps = self, None if interval is not None else acks or ACKS
+        steps = None if interval is not None else acks or ACKS
+        # The simulator keeps the class as long as the process lives; it must not keep the environment.
+        reference = weakref.ref(self)
 
         class Agent(Stepwise):
             version = "1"
             acks = steps
 
             def ended(self, _now: float) -> None:
-                assert env.simulation is not None
-                env.simulation.pause()
+                env = reference()
+                if env is not None and env.simulation is not None:
+                    env.simulation.pause()
 
             def _signal(self, now: float) -> None:
-                env.agent = self
+                env = reference()
+                if env is not None:
+                    env.agent = self
                 super()._signal(now)
 
         self.controllers = ((AGENT, Agent.version, Agent),)
@@ -111,6 +117,11 @@ class CongestionEnv(gymnasium.Env[Array, np.ndarray[Any, Any]]):
         reward = self._acknowledged() - before
         is_over = self.now >= self.duration
         return self._observed(), reward, False, is_over, {"time": self.now}
+
+    def close(self) -> None:
+        """End the run and its thread."""
+        self.simulation = self.agent = None
+        super().close()
 
     def _advance(self) -> None:
         if self.simulation is None:

@@ -1,5 +1,7 @@
 """The Gymnasium environment, and the controls that decide once in a step."""
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -95,6 +97,25 @@ def test_environments_run_side_by_side() -> None:
 def test_an_error_of_the_scenario_is_raised_by_reset() -> None:
     with pytest.raises(multihop.ScenarioError, match="hop"):
         CongestionEnv({**scenario(), "topology": {"kind": "chain", "hop": 1}}).reset()
+
+
+def test_an_environment_that_nobody_has_is_freed() -> None:
+    env = CongestionEnv(scenario())
+    env.reset(seed=1)
+    env.step(np.zeros(2, dtype=np.float32))
+    reference = weakref.ref(env)
+    del env
+    gc.collect()
+    assert reference() is None
+
+
+def test_a_closed_environment_needs_a_reset() -> None:
+    env = CongestionEnv(scenario())
+    env.reset(seed=1)
+    env.close()
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(2, dtype=np.float32))
+    env.reset(seed=1)
 
 
 def test_a_step_needs_a_reset() -> None:
