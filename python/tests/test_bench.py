@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import re
+import shlex
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -95,6 +96,19 @@ def test_a_bench_writes_a_page_with_its_numbers_and_repeats_no_run(
     assert bench(*words) == 0
     assert (tmp_path / "runs.jsonl").read_bytes() == journal
     assert (tmp_path / "page.html").read_text() == page
+
+
+def test_a_trace_of_another_rule_is_written_anew(tmp_path: Path) -> None:
+    network = networks.network("cellular", 1)
+    stale = command.folder_of(network, tmp_path) / "down.trace"
+    stale.write_text("5\n")
+    command.folder_of(network, tmp_path)
+    assert stale.read_text() == network.files["down.trace"]
+
+
+def test_the_command_on_the_page_is_one_for_a_shell() -> None:
+    words = ["cc", "my own.py", "--networks", "wire", "rival", "--seeds", "5"]
+    assert shlex.split(command.command(command.parse(words))) == ["multihop", "bench", *words]
 
 
 def judged(goodputs: dict[str, list[float]]) -> Judged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -113,14 +114,14 @@ def run(options: argparse.Namespace) -> int:
 
 def command(options: argparse.Namespace) -> str:
     """The command that repeats the bench."""
-    words = ["multihop bench cc", options.controller]
+    words = ["multihop", "bench", "cc", options.controller]
     if options.program is not None:
-        words.append(f"--program {options.program}")
+        words += ["--program", str(options.program)]
     if options.networks != list(KINDS):
-        words.append(f"--networks {' '.join(options.networks)}")
+        words += ["--networks", *options.networks]
     if options.seeds != SEEDS:
-        words.append(f"--seeds {options.seeds}")
-    return " ".join(words)
+        words += ["--seeds", str(options.seeds)]
+    return shlex.join(words)
 
 
 def bench(options: argparse.Namespace, contenders: Sequence[Contender]) -> Judged:
@@ -153,12 +154,20 @@ def bench(options: argparse.Namespace, contenders: Sequence[Contender]) -> Judge
 
 
 def _run(network: Network, contender: Contender, seed: int, out: Path) -> Run:
-    """One run, whose traces are in a folder of the network."""
-    folder = out / "traces" / network.name.replace(" ", "-") if network.files else out
-    for name, text in network.files.items():
-        if not (folder / name).is_file():
-            make_folder(folder)
-            write_text(folder / name, text)
     cubic = Contender("cubic").transport
-    request = contender.request(network.run(contender.transport, cubic, seed), folder)
+    scenario = network.run(contender.transport, cubic, seed)
+    request = contender.request(scenario, folder_of(network, out))
     return Run(contender.key(request), request)
+
+
+def folder_of(network: Network, out: Path) -> Path:
+    """The folder of a network's files, which are written if they are missing or those of another rule."""
+    if not network.files:
+        return out
+    folder = out / "traces" / network.name.replace(" ", "-")
+    for name, text in network.files.items():
+        path = folder / name
+        if not path.is_file() or path.read_text("utf-8") != text:
+            make_folder(folder)
+            write_text(path, text)
+    return folder

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,18 @@ class Contender:
         """Key of a run in the journal."""
         if self.program is None:
             return _core.key(request)
-        digest = hashlib.sha256(self.program.read_bytes())
+        digest = hashlib.sha256(_contents_hash(self.program))
         digest.update(f"{RULE} {request.text}".encode())
         for file in sorted(Path(request.name).parent.iterdir()):
             if file.suffix == ".trace":
                 digest.update(file.read_bytes())
         return digest.hexdigest()[:32]
+
+
+@cache
+def _contents_hash(program: Path) -> bytes:
+    """Hash of a program, which takes too long to read for every run."""
+    return hashlib.sha256(program.read_bytes()).digest()
 
 
 def by_program(program: Path, runs: Sequence[tuple[str, Request]], jobs: int) -> Iterator[str]:
