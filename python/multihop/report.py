@@ -236,12 +236,13 @@ def bar(
 
     The members of one family of transports have one colour and differ in hatches.
     """
-    draw, interval = (axes.barh, "xerr") if lying else (axes.bar, "yerr")
+    draw = axes.barh if lying else axes.bar
+    interval: dict[str, Any] = {"xerr" if lying else "yerr": half if math.isfinite(half) else 0.0}
     draw(
         place,
         mean,
         width,
-        **{interval: half if math.isfinite(half) else 0.0},
+        **interval,
         capsize=3,
         label=label,
         facecolor=[0.5 + 0.5 * part for part in to_rgb(look.colour)],
