@@ -17,7 +17,7 @@
  *   - mh_mesh knows the delay of data of the last segment that an ACK covers, by the time stamp of the ACK, which has
  *     ticks of 1 ms; the mesh of the simulator knows that of each segment. Without time stamps it takes round trips.
  *   - mh_mesh has one ACK for two segments, not for eight. It gets no notices, and cannot send probes: a silence ends
- *     with the kernel's timer.
+ *     with the kernel's timer. It has no rules for wires.
  *   - mh_mesh finds radios that aggregate by ACKs that arrive together, whereas the receiver of mesh counts segments. It then sends a
  *     window of one train or more without a pace. A train begins when three quarters of it have room.
  *   - The window of mh_ap is at most what its pace has on the way and three segments.

@@ -1,4 +1,5 @@
-//! Comparison of `bpf/mesh_math.h`, compiled for the host, with the congestion control of the simulator.
+//! Comparison of `bpf/mesh_math.h`, compiled for the host, with the congestion control of the simulator, without its rules
+//! for wires.
 
 use std::fmt::Write;
 
@@ -52,7 +53,7 @@ struct Law {
 
 impl Law {
     fn new() -> Self {
-        Self { control: Control::new(&Config::default()), hops: 0 }
+        Self { control: Control::without_wires(&Config::default()), hops: 0 }
     }
 
     fn take(&mut self, event: Event) -> Step {

@@ -6,6 +6,7 @@ use multihop_core::{Duration, Instant};
 
 use super::config::Config;
 use super::lowest::Lowest;
+use super::wire::{self, Queue, Wire};
 
 /// Rate and window of one sender.
 #[derive(Clone, Debug)]
@@ -28,6 +29,7 @@ pub struct Control {
     delivery: Delivery,
     /// Instant at which the queue was last observed, or made, almost empty.
     drained: Instant,
+    wire: Wire,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +109,20 @@ impl Control {
             queueing: Duration::ZERO,
             delivery: Delivery::default(),
             drained: Instant::ZERO,
+            wire: Wire::new(config.delay),
         }
+    }
+
+    /// Control that never applies the rules for wires, as `mh_mesh` in the kernel.
+    pub fn without_wires(config: &Config) -> Self {
+        let mut control = Self::new(config);
+        control.exclude_wire();
+        control
+    }
+
+    /// Never applies the rules for wires again.
+    pub(super) const fn exclude_wire(&mut self) {
+        self.wire.exclude();
     }
 
     /// Sets the length of the path to the peer. Segments of the first window leave at once, and must not queue behind
@@ -117,6 +132,7 @@ impl Control {
             *window = (f64::from(hops) / FIRST_HOPS).max(1.0).min(self.most);
         }
         self.base.clear();
+        self.wire.set_hops(hops);
     }
 
     /// Congestion window in segments, backlog included. May be below 1.
@@ -134,6 +150,11 @@ impl Control {
         matches!(self.stage, Stage::Start { .. })
     }
 
+    /// Whether the rate is reduced to empty the queue, so that frequent ACKs pay.
+    pub(super) const fn is_dip(&self) -> bool {
+        self.wire.is_dip()
+    }
+
     /// Number of segments per ACK on paths with few segments in a round trip.
     pub(super) fn every(&self) -> f64 {
         if self.train < 2.0 { self.every } else { self.train }
@@ -142,11 +163,15 @@ impl Control {
     /// Sets the number of segments that leave together (a train).
     pub const fn set_train(&mut self, size: f64) {
         self.train = size;
+        if size >= 2.0 {
+            self.exclude_wire();
+        }
     }
 
     /// Aims at this share of the backlog, above 0, because other paths of the connection have the rest.
     pub(super) fn set_share(&mut self, share: f64) {
         self.part = self.backlog * share;
+        self.exclude_wire();
     }
 
     /// Segments per second; 0 before the first round trip.
@@ -162,7 +187,7 @@ impl Control {
     /// Time between two segments at the current rate.
     pub fn gap(&self) -> Option<Duration> {
         let round = self.round()?;
-        Some(Duration::from_secs_f64(round / self.window()).min(LONGEST))
+        Some(Duration::from_secs_f64(round / (self.window() * self.wire.factor())).min(LONGEST))
     }
 
     /// Number of segments delivered in a shortest round trip. The smaller of two rate samples counts, because after a
@@ -201,17 +226,25 @@ impl Control {
         let (old, new) = (self.queueing.as_secs_f64(), report.queueing.min(LONGEST).as_secs_f64());
         self.queueing = Duration::from_secs_f64(old + (new - old) * weight);
         let (Some(base), Some(round)) = (self.base.get(), self.round()) else { return };
-        self.delivery.add(now, report.arrived, Duration::from_secs_f64(round));
-        let queueing = self.queueing.saturating_sub(self.allowed).as_secs_f64();
+        self.update_wire(now, report, base);
+        if self.wire.is_settled(now) {
+            self.delivery.add(now, report.arrived, Duration::from_secs_f64(round));
+        }
+        // Only the second start is one on a wire.
+        let allowed = if self.is_wire() { self.allowed.max(base / 2) } else { self.allowed };
+        let queueing = self.queueing.saturating_sub(allowed).as_secs_f64();
         self.stage = match self.stage {
             Stage::Start { window } if window / round * queueing < self.backlog => {
                 let grown = if report.is_limited { window + arrived } else { window };
                 Stage::Start { window: grown.min(self.most) }
             }
             Stage::Start { window } => Stage::Steady { rate: window / round, error: 0.0, spare: 0.0 },
+            Stage::Steady { rate, .. } if !self.wire.is_settled(now) => {
+                Stage::Steady { rate, error: 0.0, spare: 0.0 }
+            }
             Stage::Steady { rate, spare, .. } => {
-                let interval = self.every() + rate * base.as_secs_f64();
                 let target = self.target(rate);
+                let interval = self.interval(rate, base, target);
                 let backlog = rate * self.queueing.as_secs_f64();
                 if rate * new < target * ALMOST_EMPTY {
                     self.drained = now;
@@ -223,13 +256,48 @@ impl Control {
                 // Without enough data nobody knows whether the path carries more.
                 let change = if report.is_limited { error } else { error.min(0.0) };
                 let boost = 1.0 + square((spare - PATIENCE).max(0.0));
-                let change = (self.gain * change * boost).min(MAX_GROWTH) * part;
+                let change = (self.gain_at(now) * change * boost).min(MAX_GROWTH) * part;
                 let next = self.bounded(rate * (1.0 + change), round);
                 let sees_queue = backlog >= target / 2.0 || !report.is_limited;
                 let next = if sees_queue { next } else { next.max(self.sparse(rate, arrived)) };
                 Stage::Steady { rate: next, error, spare }
             }
         };
+    }
+
+    /// Whether the path was found to be wire.
+    fn is_wire(&self) -> bool {
+        self.wire.is_found()
+    }
+
+    /// Number of segments in an interval between two corrections. On wires a correction shows after a round trip with the queue.
+    fn interval(&self, rate: f64, base: Duration, target: f64) -> f64 {
+        let queued = if self.is_wire() { target } else { 0.0 };
+        self.every() + rate * base.as_secs_f64() + queued
+    }
+
+    fn gain_at(&self, now: Instant) -> f64 {
+        match (self.is_wire(), self.wire.is_refilled(now)) {
+            (false, _) => self.gain,
+            (true, true) => self.gain * wire::GAIN,
+            (true, false) => 0.0,
+        }
+    }
+
+    /// Starts again if the path is found to be wire, and decides whether to reduce the rate for a while to empty the queue.
+    fn update_wire(&mut self, now: Instant, report: Report, base: Duration) {
+        let Stage::Steady { rate, .. } = self.stage else { return };
+        if !self.is_wire() {
+            let carried = if report.is_limited { self.carried().unwrap_or(0.0) } else { 0.0 };
+            if self.wire.detects(report.queueing, base, carried) {
+                self.stage = Stage::Start { window: self.window() };
+            }
+            return;
+        }
+        let target = Duration::from_secs_f64(self.target(rate) / rate);
+        if self.wire.on_delay(now, Queue { newest: report.queueing, target, base }) {
+            self.delivery.pause();
+        }
     }
 
     /// Rate of a flow without a queue: grows as in the start, up to one segment in every second round trip.
@@ -240,6 +308,9 @@ impl Control {
 
     /// Target of the backlog: number of queued segments at which the rate does not change.
     fn target(&self, rate: f64) -> f64 {
+        if self.is_wire() {
+            return self.backlog + rate * wire::allowed(self.allowed, rate);
+        }
         // Within a train segments do not wait for each other, and what delays a host delays a train once.
         self.part * (2.0 * self.train - 1.0) + rate * self.allowed.as_secs_f64() / self.train
     }
@@ -254,6 +325,7 @@ impl Control {
     /// was long; otherwise the path counts as broken, not congested.
     pub fn on_timeout(&mut self) {
         self.delivery.pause();
+        self.wire.on_silence();
         let (Some(round), Some(base)) = (self.round(), self.base.get()) else { return };
         self.stage = match self.stage {
             // A queue would have ended the start.
@@ -269,7 +341,7 @@ impl Control {
     /// queue observe the pause, so that their next pauses coincide and each measures the path's shortest delay.
     pub fn drain(&mut self, now: Instant) -> Duration {
         let Stage::Steady { rate, .. } = self.stage else { return Duration::ZERO };
-        if now.saturating_since(self.drained) < DRAIN_EVERY {
+        if self.is_wire() || now.saturating_since(self.drained) < DRAIN_EVERY {
             return Duration::ZERO;
         }
         self.drained = now;

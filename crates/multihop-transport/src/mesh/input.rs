@@ -188,7 +188,10 @@ impl MeshEnd {
         match notice {
             Notice::LinkFailed(lost) => self.on_link_failed(&lost),
             Notice::RouteLost => {
-                (0..self.paths.len()).for_each(|path| self.freeze_and_probe(path));
+                for path in 0..self.paths.len() {
+                    self.paths[path].control.exclude_wire();
+                    self.freeze_and_probe(path);
+                }
                 self.repeat_syn_once();
             }
             Notice::RouteRestored => {
@@ -221,6 +224,7 @@ impl MeshEnd {
             && self.send.on_link_failed(path, number, transmission)
         {
             self.counters.notices += 1;
+            self.paths[path].control.exclude_wire();
             self.freeze_and_probe(path);
         }
     }

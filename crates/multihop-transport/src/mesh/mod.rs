@@ -29,6 +29,7 @@ mod receiver;
 mod sender;
 mod skipped;
 mod trains;
+mod wire;
 mod worth;
 
 pub use config::Config;

@@ -95,7 +95,7 @@ impl Path {
             return if self.trains.fill_the_path() { window / train * train } else { window };
         }
         // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late.
-        let every = usize::from(self.every(config));
+        let every = usize::from(self.usual_every(config));
         let held = if self.control.is_starting() { 0 } else { every + every / 2 };
         self.whole_window() + held
     }
@@ -184,8 +184,16 @@ impl Path {
         self.wake.map_or(Duration::ZERO, |at| now.saturating_since(at)).min(config.delay)
     }
 
-    /// Number of segments per ACK that a segment requests: a quarter of the window on fast paths.
+    /// Number of segments per ACK that a segment requests.
     fn every(&self, config: &Config) -> u8 {
+        if self.control.is_dip() {
+            return u8::try_from(self.whole_window() / ACKS_IN_DIP).unwrap_or(u8::MAX).clamp(1, MAX_PER_ACK);
+        }
+        self.usual_every(config)
+    }
+
+    /// Number of segments per ACK outside of dips: a quarter of the window on fast paths.
+    fn usual_every(&self, config: &Config) -> u8 {
         if self.control.is_starting() {
             return 1;
         }
@@ -309,5 +317,7 @@ const TOGETHER: Duration = Duration::from_micros(500);
 const MIN_TOGETHER: u64 = 4;
 /// Time without a transmission that may be made up for.
 const BURST: Duration = Duration::from_millis(1);
+/// Number of ACKs in a round trip while the sender waits for an empty queue.
+const ACKS_IN_DIP: usize = 16;
 /// Largest number of segments in an ACK.
 const MAX_PER_ACK: u8 = 64;

@@ -15,3 +15,4 @@ mod second_path;
 mod states;
 mod templates;
 mod windows;
+mod wires;

@@ -14,6 +14,8 @@ pub(super) struct Bottleneck {
     flows: Vec<[Watched; 2]>,
     service: Duration,
     delay: Duration,
+    /// Further delay of each flow, one way.
+    pub(super) farther: Vec<Duration>,
     /// Period of losses: one of so many segments is lost; 0 loses none.
     lost: u64,
     /// Share of segments that are lost at random.
@@ -37,7 +39,7 @@ pub(super) struct Bottleneck {
     free: Instant,
     under_way: VecDeque<(Instant, usize, usize, Segment)>,
     delivered: Vec<u64>,
-    longest_queue: Duration,
+    pub(super) longest_queue: Duration,
     now: Instant,
 }
 
@@ -55,6 +57,7 @@ impl Bottleneck {
         let flows: Vec<_> = (0..flows).map(|_| Watched::two([&config; 2])).collect();
         Self {
             delivered: vec![0; flows.len()],
+            farther: vec![Duration::ZERO; flows.len()],
             service,
             delay,
             lost: 0,
@@ -81,6 +84,17 @@ impl Bottleneck {
         self.drain(flow);
     }
 
+    /// Tells all ends the length of the path.
+    pub(super) fn know_hops(&mut self, hops: u8) {
+        self.flows.iter_mut().flatten().for_each(|end| end.end.notice(Notice::PathInfo { hops }));
+    }
+
+    /// Ends a flow once its data in flight has arrived.
+    pub(super) fn stop(&mut self, flow: usize) {
+        self.flows[flow][0].end.shutdown();
+        self.drain(flow);
+    }
+
     fn drain(&mut self, flow: usize) {
         for side in 0..2 {
             while let Some(output) = self.flows[flow][side].poll_output(self.now) {
@@ -94,7 +108,8 @@ impl Bottleneck {
     }
 
     fn carry(&mut self, flow: usize, to: usize, segment: Segment) {
-        let mut at = self.now + self.delay;
+        let delay = self.delay + self.farther[flow];
+        let mut at = self.now + delay;
         if self.outages[to].iter().any(|&(from, until)| (from..until).contains(&self.now)) {
             return;
         }
@@ -112,8 +127,8 @@ impl Bottleneck {
             self.longest_queue = self.longest_queue.max(self.free.saturating_since(self.now));
             self.free = self.free.max(self.now) + self.service;
             let most = self.jitter * if self.rng.below(4) == 0 { 4 } else { 1 };
-            at = self.newest.max(self.free + self.delay + self.rng.duration_below(most));
-            self.newest = at;
+            let out = self.newest.max(self.free + self.rng.duration_below(most));
+            (self.newest, at) = (out, out + delay);
         }
         let place = self.under_way.partition_point(|&(other, ..)| other <= at);
         self.under_way.insert(place, (at, flow, to, segment));
