@@ -12,7 +12,7 @@ import sbom
 
 def test_the_same_files_make_the_same_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000")
-    archives = []
+    archives: list[Path] = []
     for name in ("a", "b"):
         folder = tmp_path / name / "multihop"
         release.write(folder / "bin/multihop", "program", 0o755)
