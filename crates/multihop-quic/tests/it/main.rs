@@ -4,6 +4,7 @@
 #[path = "../../../../examples/fractional_window.rs"]
 mod fractional_window;
 mod loopback;
+mod page;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
