@@ -50,8 +50,14 @@ struct Metrics {
 }
 
 impl Qlogs {
-    /// Begins the files of all flows, which `outs` lists in their order.
+    /// Begins the files of all flows, which `outs` lists in their order. Fails if a flow has none.
     pub(crate) fn new(outs: Vec<Box<dyn Write + Send>>, scenario: &Scenario) -> io::Result<Self> {
+        let (found, flows) = (outs.len(), scenario.flows.len());
+        if found != flows {
+            return Err(io::Error::other(format!(
+                "found {found} files of qlog, allowed: {flows}, one for each flow"
+            )));
+        }
         let flows = outs.into_iter().zip(&scenario.flows).enumerate();
         let begun = flows.map(|(id, (out, flow))| Qlog::new(out, id, flow.from, &flow.transport.name));
         Ok(Self(begun.collect::<io::Result<_>>()?))

@@ -207,9 +207,9 @@ impl Line {
     }
 }
 
-/// Instant of an opportunity of a trace.
+/// Instant of an opportunity of a trace, at most the last instant that 64 bits of nanoseconds can express.
 fn at(trace: &WireTrace, index: u64) -> Instant {
-    Instant::ZERO + Duration::from_millis(trace.at(index))
+    Instant::from_nanos(trace.at(index).saturating_mul(MILLISECOND))
 }
 
 /// Nanoseconds of a millisecond.

@@ -32,6 +32,7 @@ mod oracle;
 mod pacing;
 mod pinned;
 mod power;
+mod qlog;
 mod queues;
 mod radios;
 mod rates;

@@ -90,6 +90,20 @@ fn a_trace_delivers_all_bytes_of_its_opportunities_and_drops_what_its_queue_cann
     }
 }
 
+#[test]
+fn packets_that_wait_for_longer_than_time_lasts_never_arrive() {
+    let trace = std::env::temp_dir().join(format!("multihop-slow-{}.trace", std::process::id()));
+    // One packet in 11.6 days: 20,000 packets would need 633 years, and 64 bits of nanoseconds express 584.
+    std::fs::write(&trace, "1000000000\n").unwrap();
+    let cbr = "app = \"cbr\"\nrate_kbps = 240000.0\nsize = 1472\nstop = 1.0";
+    let host = format!("trace_from_host = {trace:?}\nqueue = 1000000");
+    let result = result(&chain("static", &host, &flow("4", "3", cbr)));
+    std::fs::remove_file(&trace).unwrap();
+    let flow = &result.flows[0];
+    assert!(flow.segments_sent > 19_000 && flow.goodput_kbps == 0.0, "{flow:?}");
+    assert_eq!(result.drops.get("queue-full"), None);
+}
+
 /// Goodput over a wire of 10 Mb/s and 100 ms with this queue, kb/s.
 fn over_a_long_wire(queue: u32, transport: &str) -> f64 {
     for_a_while_over_a_long_wire(120, queue, transport)
