@@ -109,6 +109,16 @@ def test_output_without_a_reader_is_an_error_of_the_command_and_no_signal(
     assert done.returncode == 141
 
 
+@pytest.mark.parametrize(("number", "closed"), [(0, "<&-"), (1, ">&-")])
+def test_a_closed_standard_stream_is_open_to_nowhere(
+    wheel: Path, tmp_path: Path, number: int, closed: str
+) -> None:
+    words = f"exec {unpacked(wheel, tmp_path)} check /proc/self/fd/{number} {closed}"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "duration: is missing" in done.stderr  # in an empty file
+
+
 def test_a_launcher_without_its_module_says_so(wheel: Path, tmp_path: Path) -> None:
     command = unpacked(wheel, tmp_path)
     (tmp_path / multihop_backend.MODULE).unlink()

@@ -5,15 +5,18 @@
 //! build of the wheel makes Python's symbols in the module weak, so that the module also loads where they are missing.
 //!
 //! The program uses neither Rust's runtime nor, in the profile `launcher`, its library, which would be many times as
-//! large as this code. Of what the runtime prepares, the command needs one thing: a closed pipe is an error of a write
-//! and not a signal.
+//! large as this code. Of what the runtime prepares, the command needs two things: a closed pipe is an error of a write
+//! and not a signal, and standard input, output and error are open.
 #![no_main]
 #![cfg_attr(panic = "abort", no_std)]
 #![expect(unsafe_code, reason = "functions of the C library load the module")]
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use libc::{AT_SECURE, PATH_MAX, RTLD_LOCAL, RTLD_NOW, SIG_IGN, SIGPIPE, STDERR_FILENO};
+use libc::{
+    AT_SECURE, F_GETFD, O_RDWR, PATH_MAX, RTLD_LOCAL, RTLD_NOW, SIG_IGN, SIGPIPE, STDERR_FILENO,
+    STDIN_FILENO, STDOUT_FILENO,
+};
 use multihop_launcher::Command;
 
 /// Module of the package, relative to the package's folder.
@@ -31,6 +34,9 @@ extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
     }
     // SAFETY: SIGPIPE is a signal, and SIG_IGN needs no handler.
     unsafe { libc::signal(SIGPIPE, SIG_IGN) };
+    if !open_missing_streams() {
+        return fail(c"cannot open /dev/null in place of a closed standard stream", c"");
+    }
     let mut path = [0; PATH_MAX as usize];
     if !find_module(&mut path) {
         return fail(c"cannot find its module: /proc/self/exe", c"");
@@ -47,6 +53,18 @@ extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
     }
     // SAFETY: the module declares `multihop_main` with this type, and the arguments are those of the process.
     unsafe { core::mem::transmute::<*mut c_void, Command>(command)(argc, argv) }
+}
+
+/// Opens /dev/null as each of standard input, output and error with which the process did not begin. A file that the
+/// command opens would otherwise get the number of that stream, and the messages of the command. Returns whether all
+/// three are open.
+fn open_missing_streams() -> bool {
+    [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].into_iter().all(|stream| {
+        // SAFETY: the function reads the flags of a number, which need not be that of a file.
+        let is_open = unsafe { libc::fcntl(stream, F_GETFD) } >= 0;
+        // SAFETY: the path ends with a zero. The file gets the lowest free number, which is that of the stream.
+        is_open || unsafe { libc::open(c"/dev/null".as_ptr(), O_RDWR) } == stream
+    })
 }
 
 /// Writes the path of the module into `path`, with a zero at its end: this program is `bin/multihop` in the folder of
