@@ -4,20 +4,22 @@
 //! one deadline, which can be moved or removed. Removal is immediate, so the queue holds no stale entries.
 //!
 //! The earliest deadlines are in a short sorted list, because most new deadlines are near and expire first. Small networks
-//! have no other deadlines. In large networks, time is divided into *slices*: the list has the deadlines up to some slice,
-//! each of the next slices has an unsorted list of its own, and all later deadlines are in a 4-ary heap. A table has the
-//! position of each slot.
+//! have no other deadlines. In large networks, time is divided into *slices*: the list has the deadlines up to the end of
+//! some slice, each of the next slices has an unsorted list of its own, and all later deadlines are in a 4-ary heap. If a slice
+//! has more deadlines than the list may have, the heap has the rest of them. A table has the position of each slot.
+
+use multihop_core::Instant;
 
 use super::Key;
 
 /// Deadlines by slot, earliest first.
 #[derive(Clone, Debug)]
 pub(crate) struct Deadlines {
-    /// The deadlines before the slice `near_end` in reverse order: the first to expire is last. Empty only if there are
-    /// no deadlines.
+    /// The deadlines before `near_end` in reverse order: the first to expire is last. Empty only if there are no
+    /// deadlines.
     near: Vec<Key>,
-    /// First slice of the deadlines that are not in `near`; [`NO_SLICE`] if all are.
-    near_end: u64,
+    /// Key before which deadlines are in `near`; [`Key::NEVER`] if all are.
+    near_end: Key,
     /// Deadlines of the slices from `first_slice` on, by slice modulo [`SLICES`], unsorted.
     slices: Vec<Vec<Key>>,
     /// The lists of `slices` that are not empty, a bit for each.
@@ -55,12 +57,20 @@ fn slice(key: Key) -> u64 {
     key.at().as_nanos() >> SLICE_SHIFT
 }
 
+/// Key that sorts before the keys of all events from this slice on.
+fn start_of(slice: u64) -> Key {
+    if slice > u64::MAX >> SLICE_SHIFT {
+        return Key::NEVER;
+    }
+    Key::earliest(Instant::from_nanos(slice << SLICE_SHIFT))
+}
+
 impl Deadlines {
     /// A queue without deadlines, with capacity for `slots` slots.
     pub(crate) fn with_slots(slots: usize) -> Self {
         Self {
             near: Vec::with_capacity(MAX_NEAR + 1),
-            near_end: NO_SLICE,
+            near_end: Key::NEVER,
             slices: (0..SLICES).map(|_| Vec::new()).collect(),
             filled: 0,
             first_slice: 0,
@@ -117,7 +127,7 @@ impl Deadlines {
     #[inline]
     fn move_near(&mut self, key: Key) {
         let mut place = self.place_near(key.slot());
-        if slice(key) >= self.near_end {
+        if key >= self.near_end {
             self.postpone(place, key);
             return;
         }
@@ -150,7 +160,7 @@ impl Deadlines {
             self.near[place] = self.near[place + 1];
         }
         self.near.pop();
-        if last == 0 && self.near_end != NO_SLICE {
+        if last == 0 && self.near_end != Key::NEVER {
             self.refill();
         }
     }
@@ -158,7 +168,7 @@ impl Deadlines {
     /// Adds the deadline of a slot that has none.
     #[inline]
     fn insert(&mut self, key: Key) {
-        if slice(key) >= self.near_end {
+        if key >= self.near_end {
             self.insert_later(key);
             return;
         }
@@ -177,20 +187,21 @@ impl Deadlines {
         }
     }
 
-    /// Moves deadlines of later slices out of the list, so that about [`FEWEST_NEAR`] remain.
+    /// Moves late deadlines out of the list, so that [`FEWEST_NEAR`] remain, and with them the rest of their slice if it
+    /// is short.
     #[inline(never)]
     fn shorten(&mut self) {
-        let kept = self.near[self.near.len() - FEWEST_NEAR];
-        let end = slice(kept) + 1;
-        if end >= self.near_end {
-            return;
-        }
-        if self.near_end == NO_SLICE {
+        let fewest = self.near.len() - FEWEST_NEAR;
+        let next_slice = slice(self.near[fewest]) + 1;
+        let end = start_of(next_slice);
+        let whole = self.near.iter().position(|&key| key < end).expect("at least the kept ones");
+        let is_crowded = self.near.len() - whole >= MAX_NEAR;
+        let moved = if is_crowded { fewest } else { whole };
+        if self.near_end == Key::NEVER {
             // No slice has deadlines.
-            self.first_slice = end;
+            self.first_slice = next_slice;
         }
-        self.near_end = end;
-        let moved = self.near.iter().position(|&key| slice(key) < end).expect("at least the kept ones");
+        self.near_end = if is_crowded { self.near[fewest - 1] } else { end.min(self.near_end) };
         for place in 0..moved {
             self.insert_later(self.near[place]);
         }
@@ -198,12 +209,12 @@ impl Deadlines {
     }
 
     /// Fills the empty list with all deadlines up to the slice of the next one, and with more from the heap if no slice has
-    /// a list.
+    /// a list; if that slice has too many deadlines, with the first of them.
     #[inline(never)]
     fn refill(&mut self) {
         let next_far = self.far.first().copied().map_or(NO_SLICE, slice);
         let last = self.first_filled().min(next_far);
-        self.near_end = NO_SLICE;
+        self.near_end = Key::NEVER;
         if last == NO_SLICE {
             return;
         }
@@ -219,38 +230,55 @@ impl Deadlines {
                 }
                 end = slice(first) + 1;
             }
+            if self.near.len() > MAX_NEAR {
+                break;
+            }
             self.remove_far(0);
             self.near.push(first);
+        }
+        let is_crowded = self.near.len() > MAX_NEAR;
+        if is_crowded {
+            self.keep_first();
         }
         for key in &self.near {
             self.place[key.slot() as usize] = NEAR;
         }
         self.near.sort_unstable_by(|a, b| b.cmp(a));
         if self.filled != 0 || !self.far.is_empty() {
-            self.near_end = end;
+            self.near_end = if is_crowded { self.far[0] } else { start_of(end) };
             self.first_slice = self.first_slice.max(end);
+        }
+    }
+
+    /// Exchanges the deadlines of the list for the first [`FEWEST_NEAR`] of the list and the heap together.
+    fn keep_first(&mut self) {
+        while let Some(key) = self.near.pop() {
+            self.insert_far(key);
+        }
+        for _ in 0..FEWEST_NEAR {
+            self.near.push(self.far[0]);
+            self.remove_far(0);
         }
     }
 }
 
 /// Operations on the lists of slices.
 impl Deadlines {
-    /// Whether deadlines of a slice belong into the heap.
+    /// Whether a deadline belongs into the heap.
     #[inline]
-    fn is_far(&self, slice: u64) -> bool {
-        slice >= self.near_end && slice.wrapping_sub(self.first_slice) >= SLICES
+    fn is_far(&self, key: Key) -> bool {
+        key >= self.near_end && slice(key).wrapping_sub(self.first_slice) >= SLICES
     }
 
     /// Adds a deadline that is not near.
     #[expect(clippy::cast_possible_truncation, reason = "there are 64 lists, and fewer keys than slots")]
     #[inline(never)]
     fn insert_later(&mut self, key: Key) {
-        let slice = slice(key);
-        if self.is_far(slice) {
+        if self.is_far(key) {
             self.insert_far(key);
             return;
         }
-        let list = (slice % SLICES) as u32;
+        let list = (slice(key) % SLICES) as u32;
         let keys = &mut self.slices[list as usize];
         self.place[key.slot() as usize] = IN_SLICE | list << INDEX_BITS | keys.len() as u32;
         keys.push(key);
@@ -261,7 +289,7 @@ impl Deadlines {
     // In small networks all deadlines are near; inlined, this function makes `set` slower for them.
     #[inline(never)]
     fn move_later(&mut self, place: u32, key: Key) {
-        if place & IN_SLICE != 0 || !self.is_far(slice(key)) {
+        if place & IN_SLICE != 0 || !self.is_far(key) {
             self.remove_later(place);
             self.insert(key);
         } else if key < self.far[place as usize] {
@@ -378,7 +406,7 @@ impl Deadlines {
 mod tests {
     use std::collections::BTreeMap;
 
-    use multihop_core::{Instant, NodeId, Rng};
+    use multihop_core::{NodeId, Rng};
 
     use super::*;
     use crate::engine::Rank;
@@ -430,6 +458,25 @@ mod tests {
                 }
                 assert_eq!(d.first(), model.values().min().copied().unwrap_or(Key::NEVER));
                 assert_eq!(d.len(), model.len());
+            }
+        }
+    }
+
+    #[test]
+    fn the_sorted_list_stays_short_however_many_deadlines_one_instant_has() {
+        let mut d = Deadlines::with_slots(10_000);
+        for slot in 0..10_000 {
+            d.set(key(u64::from(slot % 3), Rank::Timer, 0, slot));
+            assert!(d.near.len() <= MAX_NEAR + 1);
+        }
+        let mut before = Key::earliest(Instant::ZERO);
+        for slot in 0..10_000 {
+            let first = d.first();
+            assert!(first > before && d.near.len() <= MAX_NEAR + 1);
+            before = first;
+            d.clear(first.slot());
+            if slot % 2 == 0 {
+                d.set(key(first.at().as_nanos() + 100_000, Rank::Timer, 0, first.slot()));
             }
         }
     }

@@ -34,6 +34,11 @@ impl Key {
     /// Key that sorts after the keys of all events.
     pub(crate) const NEVER: Self = Self(u128::MAX);
 
+    /// Key that sorts before the keys of all events at an instant or later.
+    pub(crate) fn earliest(at: Instant) -> Self {
+        Self(u128::from(at.as_nanos()) << 64)
+    }
+
     pub(crate) fn new(at: Instant, rank: Rank, node: NodeId, slot: u32) -> Self {
         debug_assert!(slot <= SLOT_MASK && node.0 <= NODE_MASK);
         let order = (rank as u64) << 62 | u64::from(node.0) << NODE_SHIFT | u64::from(slot);
