@@ -22,9 +22,9 @@ WIDEST = 3
 LABEL_WIDTH = 0.04
 """Width of the label of a tick, as a share of the axis."""
 LONG_NAMES = 50
-"""Characters of all names of bars together above which the bars lie, each beside its name."""
+"""Characters of all names of bars together above which bars are horizontal, each beside its name."""
 BAR_HEIGHT = 0.3
-"""Height of a lying bar with its margin, in inches."""
+"""Height of a horizontal bar with its margin, in inches."""
 
 
 def draw(study: Study, plot: Plot) -> Figure | None:
@@ -38,15 +38,15 @@ def draw(study: Study, plot: Plot) -> Figure | None:
     with report.drawing():
         figure = Figure(figsize=_size(study, plot, lines, columns), layout="constrained")
         shared = plot.kind != "time" and not plot.apart
-        lying = _lying(study, plot)
-        grid = figure.subplots(lines, columns, squeeze=False, sharex=shared and lying, sharey=shared)
+        horizontal = _horizontal(study, plot)
+        grid = figure.subplots(lines, columns, squeeze=False, sharex=shared and horizontal, sharey=shared)
     for axes, panel in zip(grid.flat, panels, strict=False):
         kinds[plot.kind](axes, study, plot, {**plot.at, **({} if panel is None else {plot.panel: panel})})
         if panel is not None:
             axes.set_title(f"{_axis(study, plot.panel).label or plot.panel} {panel}", fontsize=10)
     for axes in grid.flat[: len(panels)]:
         # Once all are drawn: a limit that is set stays, and holds for all panels that share it.
-        if lying:
+        if horizontal:
             axes.set_xlim(left=0)
         else:
             axes.set_ylim(bottom=0)
@@ -74,7 +74,7 @@ def _lines(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
 def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
     x_axis = _axis(study, plot.x)
     groups = list(_groups(study, plot, at))
-    lying = _lying(study, plot)
+    horizontal = _horizontal(study, plot)
     width = 0.8 / max(1, len(groups))
     for number, (value, cells) in enumerate(groups):
         x = [
@@ -87,11 +87,18 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
                 look = _look(study, plot, value if plot.by else _value(study, cell, plot.x))
                 label = str(value) if plot.by and cell is cells[0] else None
                 report.bar(
-                    axes, place, found.mean, found.half, look, width=width * 0.9, label=label, lying=lying
+                    axes,
+                    place,
+                    found.mean,
+                    found.half,
+                    look,
+                    width=width * 0.9,
+                    label=label,
+                    horizontal=horizontal,
                 )
-        _theirs(axes, study, plot, cells, "", x, lying=lying)
+        _theirs(axes, study, plot, cells, "", x, horizontal=horizontal)
     names = [str(value) for value in x_axis.values]
-    if lying:
+    if horizontal:
         axes.set(xlabel=_metric_label(study, plot.metric))
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)  # the first name on top
@@ -100,15 +107,15 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
         axes.set_xticks(range(len(names)), names)
 
 
-def _lying(study: Study, plot: Plot) -> bool:
-    """Whether the bars of a figure lie: their names are too long to stand below them."""
+def _horizontal(study: Study, plot: Plot) -> bool:
+    """Whether the bars of a figure are horizontal: their names are too long to stand below them."""
     return plot.kind == "bar" and sum(len(str(value)) for value in _axis(study, plot.x).values) > LONG_NAMES
 
 
 def _size(study: Study, plot: Plot, lines: int, columns: int) -> tuple[float, float]:
     """Width and height of a figure, in inches."""
     height = 4.4 if lines == 1 else 3.0 * lines
-    if _lying(study, plot):
+    if _horizontal(study, plot):
         bars = len(_groups_of(study, plot)) * len(_axis(study, plot.x).values)
         height = max(2.4, 1.2 + BAR_HEIGHT * bars) * lines
     return max(7.2, 4.0 * columns), height
@@ -168,9 +175,9 @@ def _theirs(
     name: str,
     x: Sequence[float],
     *,
-    lying: bool = False,
+    horizontal: bool = False,
 ) -> None:
-    """The paper's numbers as hollow diamonds; on lying bars with places and numbers exchanged."""
+    """The paper's numbers as hollow diamonds; on horizontal bars with places and numbers exchanged."""
     printed = [(place, study.published(plot.metric, cell)) for place, cell in zip(x, cells, strict=True)]
     points = [
         (place, value if isinstance(value, tuple) else (value, 0.0))
@@ -184,10 +191,10 @@ def _theirs(
     places, means = [place for place, _ in points], [mean for _, (mean, _) in points]
     halves = [half for _, (_, half) in points]
     axes.errorbar(
-        means if lying else places,
-        places if lying else means,
-        xerr=halves if lying else None,
-        yerr=None if lying else halves,
+        means if horizontal else places,
+        places if horizontal else means,
+        xerr=halves if horizontal else None,
+        yerr=None if horizontal else halves,
         color=colour,
         marker="D",
         markerfacecolor="white",

@@ -230,14 +230,14 @@ def bar(
     *,
     width: float = 0.6,
     label: str | None = None,
-    lying: bool = False,
+    horizontal: bool = False,
 ) -> None:
-    """Draw a bar with its interval, upright or lying.
+    """Draw a bar with its interval, upright or horizontal.
 
     The members of one family of transports have one colour and differ in hatches.
     """
-    draw = axes.barh if lying else axes.bar
-    interval: dict[str, Any] = {"xerr" if lying else "yerr": half if math.isfinite(half) else 0.0}
+    draw = axes.barh if horizontal else axes.bar
+    interval: dict[str, Any] = {"xerr" if horizontal else "yerr": half if math.isfinite(half) else 0.0}
     draw(
         place,
         mean,
