@@ -25,10 +25,11 @@ LATE = (
     "multihop-capi",
     "multihop-ebpf",
     "multihop-linux",
+    "multihop-quic",
     "multihop-route",
     "multihop-sandbox",
 )
-"""Crates whose tests run real programs and wait for the clock. Their tests begin when everything is compiled,
+"""Crates whose tests run compiled programs or wait for the clock. Their tests begin when everything is compiled,
 in this order: the longest first."""
 
 AT_ONCE = 2

@@ -22,7 +22,8 @@ fn the_command_of_the_page_writes_the_files_that_it_names() {
         lines.find_map(|line| line.strip_prefix("cargo run --release -p multihop-quic -- ")).unwrap();
     let words = command.split(' ').map(|word| if word == "out/quic" { out.to_str().unwrap() } else { word });
     let program = env!("CARGO_BIN_EXE_multihop-with-quic");
-    let done = Command::new(program).args(words).current_dir(ROOT).output().unwrap();
+    let done = Command::new(program).args(words).current_dir(ROOT).output();
+    let done = done.unwrap_or_else(|error| panic!("{program}: {error}"));
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let qlog = fs::read_to_string(out.join("flow-0.sqlog")).unwrap();
     for event in ["packet_sent", "packet_received", "packet_lost", "recovery_metrics_updated"] {
