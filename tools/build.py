@@ -36,10 +36,11 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 PROFILE = os.environ.get("MULTIHOP_PROFILE", "release")
 """The folder of Cargo's profile for the simulator of the pages; `debug` is that of the profile `dev`."""
 WEB = ROOT / "web"
-LOCK, LOCK_DOCS, LOCK_RUN, LOCK_RELEASE = LOCKS = tuple(
-    ROOT / f"tools/locks/{name}.txt" for name in ("dev", "docs", "run", "release")
+LOCK, LOCK_DOCS, LOCK_RUN, LOCK_RELEASE, LOCK_BUGS = LOCKS = tuple(
+    ROOT / f"tools/locks/{name}.txt" for name in ("dev", "docs", "run", "release", "bugs")
 )
-"""Wheels with their hashes, for every platform: for package and tests, the site, the package, releases."""
+"""Wheels with their hashes, for every platform: for package and tests, the site, the package, releases, and
+the tests in examples/bugs."""
 WASM = "wasm32-unknown-unknown"
 OLDEST_NODE = 20
 
@@ -86,6 +87,19 @@ def venv() -> None:
 def install_locked(lock: Path, *options: str) -> None:
     """Install the wheels of a lock file; pip refuses any whose hash is not in it."""
     pip("install", "--quiet", *options, "--only-binary", ":all:", "--require-hashes", "--requirement", lock)
+
+
+def programs_under_test() -> None:
+    """Install the programs of examples/bugs into .venv; without them their tests are skipped."""
+    stamp, wanted = VENV / "installed-bugs", LOCK_BUGS.read_text()
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    try:
+        install_locked(LOCK_BUGS)
+    except subprocess.CalledProcessError:
+        print("the programs of examples/bugs could not be installed", flush=True)
+    else:
+        stamp.write_text(wanted)
 
 
 def lock() -> None:
@@ -270,7 +284,7 @@ class MissingError(Exception):
 
 def to_lock() -> tuple[list[str], ...]:
     """The requirements behind each of LOCKS."""
-    return requirements(), optional("docs"), dependencies(), optional("release")
+    return requirements(), optional("docs"), dependencies(), optional("release"), optional("bugs")
 
 
 def requirements() -> list[str]:

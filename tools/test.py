@@ -219,6 +219,7 @@ def fuzz() -> Counts:
 
 def pytest() -> Counts:
     """Run the Python tests against the installed wheel."""
+    build.programs_under_test()
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
         count = f"--numprocesses={TEST_THREADS}"

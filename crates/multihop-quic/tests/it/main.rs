@@ -4,6 +4,8 @@
 #[path = "../../../../examples/fractional_window.rs"]
 mod fractional_window;
 mod loopback;
+#[path = "../../../../examples/bugs/noq_819.rs"]
+mod noq_819;
 mod page;
 
 use std::io::{self, Write};
