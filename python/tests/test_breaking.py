@@ -76,6 +76,34 @@ def test_measures_of_transports_need_a_comparable_rival() -> None:
     assert measures.share(far, "newreno", nothing) == measures.WORST_START
 
 
+def test_rivals_are_scored_by_the_same_runs(tmp_path: Path) -> None:
+    def judge(protocol: str, rival: str) -> Judge:
+        return Judge(
+            protocol=protocol,
+            rivals=[rival],
+            measure=measures.TRANSPORTS["share"],
+            scenario=Network.with_transport,
+            scores=Scores(tmp_path / "scores.jsonl"),
+            where=Where(1),
+        )
+
+    [first] = judge("newreno", "mesh").badness([CHAIN], [1])
+    scores = (tmp_path / "scores.jsonl").read_text()
+    [second] = judge("mesh", "newreno").badness([CHAIN], [1])
+    assert (tmp_path / "scores.jsonl").read_text() == scores
+    assert (1 - first) * (1 - second) == pytest.approx(1.0)
+
+
+def test_a_search_can_end_with_the_first_bad_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["aodv", "--out", str(tmp_path), "--jobs", "1", "--json", "--first", "--minutes", "30"]
+    assert main(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["is_found"]
+    assert found["cpu_minutes"] < 30
+
+
 def test_shrinking_keeps_only_what_makes_the_protocol_bad(tmp_path: Path) -> None:
     judge = Judge(
         protocol="newreno",

@@ -18,7 +18,7 @@ from multihop.breaking.explain import explain
 from multihop.breaking.measures import Measure
 from multihop.breaking.network import Network, toml
 from multihop.breaking.search import Found, Judge, MissingError, Scores, search
-from multihop.breaking.shrink import shrink
+from multihop.breaking.shrink import SEEDS, shrink
 from multihop.cluster import ClusterError
 from multihop.files import make_folder, write_text
 from multihop.runs import Where
@@ -29,6 +29,8 @@ RIVALS = ("newreno", "cubic", "bbr3", "tpa", "tcp-ap", "mesh")
 ROUTING = ("aodv", "dsr", "olsr", "apdr", "olsrv2", "babel", "batman", "hwmp")
 LAST_SEEDS = tuple(range(3001, 3011))
 """Seeds of the last runs: neither the search nor the shrinking has seen them."""
+CHECKED = 3
+"""Worst networks that `--first` runs with other seeds."""
 MAX_NODES = 12
 MAX_SECONDS = 120.0
 
@@ -54,7 +56,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="multihop break",
         description="Search for small networks in which a transport or a routing protocol does badly",
-        epilog="The folder keeps the score of each network. The command continues with more --minutes.",
+        epilog="The folder keeps the score of each network. The command continues with more --minutes, and "
+        "searches for other protocols use the scores, too.",
     )
     parser.add_argument("protocol", help=f"a transport, or one of {', '.join(ROUTING)}")
     parser.add_argument(
@@ -70,9 +73,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--nodes", type=int, default=5, help=f"most nodes, 2 to {MAX_NODES} (5)")
     parser.add_argument("--seconds", type=float, default=10.0, help=f"seconds, 2 to {MAX_SECONDS:g} (10)")
     parser.add_argument("--minutes", type=float, default=5.0, help="CPU minutes of simulations (5)")
+    parser.add_argument(
+        "--first", action="store_true", help="end with the first network that is bad enough with other seeds"
+    )
     parser.add_argument("--seed", type=int, default=1, help="another number is another search (1)")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder of scores and results (break-PROTOCOL)"
+        "--out", type=Path, metavar="DIR", default=Path("break"), help="folder of scores and results (break)"
     )
     parser.add_argument("--jobs", type=int, metavar="N", help="parallel runs (one for each processor)")
     parser.add_argument("--on", metavar="ADDRESS", help="run on the Dask cluster of this scheduler")
@@ -91,7 +97,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error(f"--seconds is {options.seconds:g}, allowed: 2 to {MAX_SECONDS:g}")
     if not 0.0 < options.minutes < float("inf"):
         parser.error(f"--minutes is {options.minutes:g}, allowed: above 0")
-    options.out = options.out or Path(f"break-{options.protocol}")
     return options
 
 
@@ -103,14 +108,25 @@ def run(options: argparse.Namespace) -> int:
         if not options.quiet and sys.stderr.isatty():
             line = f"{found.looked_at} networks, {judge.minutes():.1f} CPU minutes, worst {found.badness:.2f}"
             print(f"\r{line} ", end="", file=sys.stderr, flush=True)
+        if options.first and is_bad_enough(found, judge):
+            break
     assert found is not None, "a search has at least one generation"
     if not options.quiet and sys.stderr.isatty():
         print("\nmaking the network smaller", file=sys.stderr)
     report = conclude(options, judge, found, shrink(found.networks(), judge))
     text = json.dumps(report.data) if options.json else report.text
     print(text)
-    write_text(options.out / "found.json", json.dumps(report.data, indent=1) + "\n")
+    write_text(
+        options.out / f"{options.protocol}-{options.measure}.json", json.dumps(report.data, indent=1) + "\n"
+    )
     return 0
+
+
+def is_bad_enough(found: Found, judge: Judge) -> bool:
+    """Whether one of the worst networks is bad enough with the seeds of `shrink`, too."""
+    if found.badness < judge.measure.bad:
+        return False
+    return max(judge.badness(found.networks()[:CHECKED], SEEDS)) >= judge.measure.bad
 
 
 def prepare(options: argparse.Namespace) -> tuple[Judge, space.Space]:

@@ -20,14 +20,14 @@ from multihop.results import Result
 from multihop.runs import Run, Where, complete
 from multihop.scenario import request
 
-FIRST_POINTS = 24
+FIRST_POINTS = 60
 """Random networks of a restart; the search begins at the worst one."""
 POPULATION = 12
 FIRST_STEP = 0.25
 MAX_STALE = 12
 """Generations without a new worst network after which the search restarts."""
-SEEDS = (1, 2)
-"""Seeds of the simulations while the search looks for networks."""
+SEEDS = (1,)
+"""Seed of the simulations while the search looks for networks; what it finds runs again with other seeds."""
 CANDIDATES = 12
 """Worst networks of the search that are run again with other seeds: some of them had only bad luck."""
 OVERHEAD = 0.005
@@ -82,19 +82,20 @@ class Judge:
 
     def badness(self, networks: Sequence[Network], seeds: Sequence[int]) -> list[float]:
         """Mean badness over seeds of each network."""
-        keys = [self._key(network, seeds) for network in networks]
+        keys = [self._key(network, seeds, self.protocol) for network in networks]
         missing = {
             key: network for key, network in zip(keys, networks, strict=True) if key not in self.scores.known
         }
         journal = Journal()
-        found = {}
+        found: dict[str, tuple[float, float]] = {}
         for key, by_seed in zip(missing, self._runs(list(missing.values()), seeds, journal), strict=True):
             network = missing[key]
-            values = [
-                self.measure.badness(network, self.protocol, self._results(runs, journal)) for runs in by_seed
-            ]
             costs = [journal.cost(run.key) + OVERHEAD for runs in by_seed for run in runs.values()]
-            found[key] = (fmean(values), round(sum(costs), 4))
+            results = [self._results(runs, journal) for runs in by_seed]
+            # A search for one of the rivals begins with the same networks, and finds their scores here.
+            for name in self._protocols():
+                values = [self.measure.badness(network, name, result) for result in results]
+                found[self._key(network, seeds, name)] = (fmean(values), round(sum(costs), 4))
         self.scores.add(found)
         self.spent |= {key: self.scores.known[key][1] for key in keys}
         return [self.scores.known[key][0] for key in keys]
@@ -109,10 +110,10 @@ class Judge:
         """CPU minutes of all networks that were needed so far, also of those that the file had."""
         return sum(self.spent.values()) / SECONDS_IN_MINUTE
 
-    def _key(self, network: Network, seeds: Sequence[int]) -> str:
-        """A key that depends on the version of the program, and on all that badness depends on."""
-        own = Run.of(request(self.scenario(network, self.protocol, seeds[0]), {}))
-        return " ".join([own.key, self.measure.words, *map(str, seeds), *self._protocols()])
+    def _key(self, network: Network, seeds: Sequence[int], protocol: str) -> str:
+        """A key that depends on the version of the program and on all that decides about the badness."""
+        own = Run.of(request(self.scenario(network, protocol, seeds[0]), {}))
+        return " ".join([own.key, self.measure.words, *map(str, seeds), *sorted(self._protocols())])
 
     def _protocols(self) -> Sequence[str]:
         return [self.protocol, *(self.rivals if self.measure.has_rivals else ())]

@@ -12,7 +12,7 @@ from multihop.breaking.search import Judge
 SEEDS = (2001, 2002, 2003)
 """Seeds of the simulations that decide whether a smaller network is kept; the search uses others."""
 KEPT = 0.85
-"""Share of the badness that a smaller network must keep."""
+"""Share of the badness that a smaller network must keep; and it stays bad enough if the found network was."""
 MIN_SECONDS = 2.0
 
 
@@ -20,7 +20,7 @@ def shrink(candidates: Sequence[Network], judge: Judge) -> Network:
     """Take the candidate that is the worst with other seeds, and make it smaller as long as that works."""
     scores = judge.badness(candidates, SEEDS)
     badness, network = max(zip(scores, candidates, strict=True), key=lambda entry: entry[0])
-    bound = badness * KEPT
+    bound = max(badness * KEPT, min(badness, judge.measure.bad))
     is_smaller = True
     while is_smaller:
         is_smaller = False
