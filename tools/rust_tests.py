@@ -29,8 +29,8 @@ LATE = (
     "multihop-route",
     "multihop-sandbox",
 )
-"""Crates whose tests run compiled programs or wait for the clock. Their tests begin when everything is compiled,
-in this order: the longest first."""
+"""Crates whose tests run compiled programs or wait for the clock. Their tests begin when everything is
+compiled, in this order: the longest first."""
 
 AT_ONCE = 2
 """Programs of tests that run at the same time."""
@@ -82,6 +82,15 @@ def run(options: Sequence[str], threads: int, show: Callable[[str], None]) -> It
         yield Output(" ".join(build.words), build.lines, build.code)
         for future in running:
             yield future.result()
+
+
+def find(crate: str, target: str, options: Sequence[str]) -> Path:
+    """A compiled program of tests; compiles it first if necessary."""
+    programs = Build(["cargo", "test", "--no-run", *options], print).programs()
+    named = [program.executable for program in programs if (program.crate, program.target) == (crate, target)]
+    if not named:
+        raise OSError(f"the tests of {crate} have not been compiled")
+    return named[-1]
 
 
 class Build:

@@ -197,6 +197,15 @@ def count_cargo(lines: Sequence[str], code: int) -> Counts:
     return counts
 
 
+def old_kernel() -> Counts:
+    """Run the tests of the congestion controls on Debian's kernel, the oldest supported one."""
+    program = rust_tests.find("multihop-ebpf", "it", ["--workspace", *FEATURES, "--locked"])
+    words = [str(program), "--show-output", "--test-threads=1", "root_"]
+    code, lines = stream([sys.executable, "tools/vm.py", "--seconds", "240", "--", *words])
+    missing = [reason for line in lines if (reason := skip_reason(line)) and "virtual machine: " in reason]
+    return Counts(skipped=missing) if missing else count_cargo(lines, code)
+
+
 def bare() -> Counts:
     """Check that the hub and what is below it compile for a machine without an operating system."""
     target = "thumbv7em-none-eabi"
@@ -385,6 +394,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "clippy-demo": lambda: check(*CLIPPY_DEMO.split()),
     "clippy-network": lambda: check(*CLIPPY_NETWORK.split()),
     "cargo": cargo_test,
+    "old-kernel": old_kernel,
     "bare": bare,
     "fuzz": fuzz,
     "ruff": lambda: in_venv("ruff", "check", "."),
@@ -411,7 +421,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "interfaces": release_check("interfaces"),
 }
 
-BESIDE = ("fuzz", "wheel", "metadata", "web", "doc", "mypy", "stubtest", "default-features")
+BESIDE = ("fuzz", "wheel", "metadata", "web", "doc", "mypy", "stubtest", "default-features", "old-kernel")
 """Steps that run, one after the other, beside the rest; those after `wheel` need the wheel."""
 
 if __name__ == "__main__":
