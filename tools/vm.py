@@ -56,7 +56,7 @@ class Kernel:
 
     @property
     def image(self) -> Path:
-        """The compressed kernel."""
+        """File of the compressed kernel that QEMU boots."""
         return next((self.folder / "boot").glob("vmlinuz-*"))
 
     @property
@@ -79,7 +79,7 @@ class Machine:
     seconds: float = 120.0
     """Limit of the run, wall-clock time."""
     memory: int = 1024
-    """MB of memory."""
+    """Memory of the virtual machine, MB."""
     icount: str | None = None
     """QEMU's `-icount`: the guest's clock counts instructions, for example `shift=0,sleep=off`."""
     package: str | None = None
@@ -95,7 +95,7 @@ class Outcome:
     warnings: Sequence[str]
     """Lines of the kernel's log that announce a mistake of the kernel."""
     log: Sequence[str]
-    """The kernel's log."""
+    """Lines that the kernel has logged since its boot."""
 
 
 def main(arguments: Sequence[str]) -> int:
