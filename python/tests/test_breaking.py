@@ -57,6 +57,9 @@ def test_a_hole_counts_only_while_a_path_exists() -> None:
     away = replace(CHAIN, moves=(Move(1, 1.0, (200.0, 300.0), 300.0),), seconds=6.0)
     gone = {"aodv": multihop.run(away.with_routing("aodv", 1))}
     assert measures.hole(away, "aodv", gone) <= 0.5
+    late = replace(CHAIN, places=((0.0, 0.0), (200.0, 300.0), (400.0, 0.0)), seconds=6.0)
+    late = replace(late, moves=(Move(1, 1.0, (200.0, 0.0), 300.0),))
+    assert measures.hole(late, "olsr", {"olsr": multihop.run(late.with_routing("olsr", 1))}) == 0.0
     beside = replace(away, places=(*away.places, (200.0, 120.0)))
     unrouted = beside.with_routing("static", 1)
     unrouted["routing"]["next_hops"] = [[0, 2, 1], [1, 2, 2]]
@@ -148,6 +151,7 @@ def test_a_repeated_search_continues(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main([*command, "--minutes", "0.01"]) == 0
     assert json.loads(capsys.readouterr().out)["networks"] > first["networks"]
     multihop.check(tmp_path / "olsr-hole.toml")
+    assert multihop.sweep(tmp_path / "olsr-hole.toml", seeds=2).runs.height == 2
 
 
 def test_wrong_arguments_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

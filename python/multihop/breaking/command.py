@@ -162,7 +162,8 @@ def conclude(options: argparse.Namespace, judge: Judge, found: Found, network: N
     values = [judge.measure.badness(network, judge.protocol, results) for results in by_seed]
     estimate = interval(values)
     path = options.out / f"{options.protocol}-{options.measure}.toml"
-    write_text(path, toml(judge.scenario(network, judge.protocol, LAST_SEEDS[0])))
+    scenario = judge.scenario(network, judge.protocol, LAST_SEEDS[0])
+    write_text(path, toml({**scenario, "sweep": judge.axis() | {"seeds": len(LAST_SEEDS)}}))
     is_bad = fmean(values) >= judge.measure.bad
     verdict = "found" if is_bad else "nothing below the bound was found; the worst network"
     half = (estimate.high - estimate.low) / 2
@@ -173,6 +174,7 @@ def conclude(options: argparse.Namespace, judge: Judge, found: Found, network: N
         *(f"  {line}" for line in explain(judge.protocol, judge.measure, network, by_seed)),
         f"{found.looked_at} networks in {judge.minutes():.1f} CPU minutes. The network is in {path}:",
         f"  multihop view {path}",
+        f"  multihop sweep {path}",
     ]
     data = {
         "protocol": options.protocol,
@@ -181,7 +183,7 @@ def conclude(options: argparse.Namespace, judge: Judge, found: Found, network: N
         "badness": {"mean": estimate.mean, "low": estimate.low, "high": estimate.high, "seeds": len(values)},
         "networks": found.looked_at,
         "cpu_minutes": round(judge.minutes(), 2),
-        "scenario": judge.scenario(network, judge.protocol, LAST_SEEDS[0]),
+        "scenario": scenario,
     }
     return Report("\n".join(lines), data)
 

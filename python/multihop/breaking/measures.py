@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import polars as pl
 
@@ -57,19 +58,20 @@ def fairness(_: Network, protocol: str, results: Results) -> float:
 
 
 def hole(network: Network, protocol: str, results: Results) -> float:
-    """Longest time in seconds in which nothing arrives although a path exists."""
+    """Longest time in seconds in which nothing arrives, while a path has existed since the start."""
     series = results[protocol].series
     found = [0.0]
     for number, flow in enumerate(network.flows):
         rows = series.filter(
             (pl.col("subject") == "flow") & (pl.col("id") == number) & (pl.col("series") == "goodput_kbps")
         )
-        silent = [
-            value == 0.0 and _is_connected(network, number, time - LEAD)
+        values = {
+            time - LEAD: value
             for time, value in rows.select("time", "value").iter_rows()
             if time - LEAD - SERIES_INTERVAL >= flow.start
-        ]
-        found.append(longest(silent) * SERIES_INTERVAL)
+        }
+        connected = takewhile(lambda time, flow=number: _is_connected(network, flow, time), values)  # type: ignore[misc]
+        found.append(longest([values[time] == 0.0 for time in connected]) * SERIES_INTERVAL)
     return max(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -203,10 +204,19 @@ def _lines(scenario: Mapping[str, Any]) -> Iterator[str]:
             nested = {name: part for name, part in value.items() if _is_table(part)}
             plain = {name: part for name, part in value.items() if name not in nested}
             if plain:
-                yield from ("", f"[{key}]", *(f"{name} = {toml_value(part)}" for name, part in plain.items()))
+                yield from (
+                    "",
+                    f"[{key}]",
+                    *(f"{_word(name)} = {toml_value(part)}" for name, part in plain.items()),
+                )
             yield from _lists({f"{key}.{name}": part for name, part in nested.items()})
         elif _is_table(value):
             yield from _lists({key: value})
+
+
+def _word(key: str) -> str:
+    """A key in TOML syntax: dotted paths of the axes of sweeps are quoted."""
+    return key if key.isidentifier() else json.dumps(key)
 
 
 def _lists(tables: Mapping[str, Any]) -> Iterator[str]:

@@ -110,6 +110,12 @@ class Judge:
         """CPU minutes of all networks that were needed so far, also of those that the file had."""
         return sum(self.spent.values()) / SECONDS_IN_MINUTE
 
+    def axis(self) -> dict[str, Any]:
+        """The axis of a sweep that compares the protocols in a network."""
+        if self.measure.has_rivals:
+            return {"flow.*.transport": self._protocols()}
+        return {"routing.protocol": self._protocols()}
+
     def _key(self, network: Network, seeds: Sequence[int], protocol: str) -> str:
         """A key that depends on the version of the program and on all that decides about the badness."""
         own = Run.of(request(self.scenario(network, protocol, seeds[0]), {}))
