@@ -3,14 +3,14 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use multihop_linux::wait::Signals;
-use nix::fcntl::{Flock, FlockArg};
 use nix::sched::{CloneFlags, setns};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGQUIT};
@@ -19,11 +19,9 @@ use crate::sandbox::Sandbox;
 use crate::stations::{Stations, address_variables};
 use crate::{EmulateError, Tried};
 
-/// File that describes the stations of an emulation. The emulation holds a lock on it as long as it runs.
-pub(crate) struct Entry {
-    path: PathBuf,
-    _locked: Flock<File>,
-}
+/// Description of the stations of an emulation, for programs that enter them: a file in memory, which other processes
+/// of the user find as an open file of this one. It ends with this process, however that happens.
+pub(crate) struct Entry(#[expect(dead_code, reason = "the file is read by other processes")] File);
 
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Description {
@@ -32,6 +30,8 @@ pub(crate) struct Description {
     /// The process with the programs' namespaces.
     first_process: u32,
     stations: Vec<StationEntry>,
+    /// Name of the socket for readers of captures.
+    pub(crate) readers: Option<String>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -41,45 +41,30 @@ struct StationEntry {
 }
 
 impl Entry {
-    /// Writes the description of an emulation, and removes the descriptions of emulations that were killed.
+    /// Describes an emulation.
     pub(crate) fn new(
-        folder: &Path,
         scenario: &str,
         names: &[String],
         stations: &Stations,
         sandbox: &Sandbox,
+        readers: Option<String>,
     ) -> Result<Self, EmulateError> {
-        let write = || format!("write into {}", folder.display());
-        make_own(folder).tried(write)?;
-        for path in files(folder) {
-            if running(&path).is_none() {
-                let _ = fs::remove_file(readers_socket(&path));
-                let _ = fs::remove_file(path);
-            }
-        }
-        let pid = std::process::id();
         let station = |(name, namespace): (&String, &multihop_linux::netns::Namespace)| StationEntry {
             name: name.clone(),
             namespace: namespace.path(),
         };
         let description = Description {
             scenario: scenario.to_owned(),
-            pid,
+            pid: std::process::id(),
             first_process: sandbox.first_process(),
             stations: names.iter().zip(stations.namespaces().iter()).map(station).collect(),
+            readers,
         };
-        let path = folder.join(format!("{pid}.json"));
-        let file = File::create(&path).tried(write)?;
-        let locked = Flock::lock(file, FlockArg::LockExclusiveNonblock);
-        let locked = locked.map_err(|(_, error)| error).tried(write)?;
-        serde_json::to_writer(&*locked, &description).map_err(io::Error::from).tried(write)?;
-        Ok(Self { path, _locked: locked })
-    }
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        let describe = || "describe the emulation in a file in memory".to_owned();
+        let mut file = memfd_create(NAME, MFdFlags::MFD_CLOEXEC).map(File::from).tried(describe)?;
+        let text = serde_json::to_vec(&description).expect("texts and numbers");
+        file.write_all(&text).tried(describe)?;
+        Ok(Self(file))
     }
 }
 
@@ -120,14 +105,34 @@ fn join(description: &Description, network: &Path) -> Result<(), EmulateError> {
 
 /// Emulations of this user that run now.
 pub(crate) fn all() -> Vec<Description> {
-    let mut found: Vec<_> = files(&folder()).filter_map(|path| running(&path)).collect();
+    let mut found: Vec<_> = entries(Path::new("/proc")).filter_map(|process| description(&process)).collect();
     found.sort_by_key(|description| description.pid);
     found
 }
 
+/// The description of the emulation that a process of this user runs, given its folder in `/proc`.
+fn description(process: &Path) -> Option<Description> {
+    let pid: u32 = process.file_name()?.to_str()?.parse().ok()?;
+    if fs::metadata(process).ok()?.uid() != geteuid().as_raw() {
+        return None;
+    }
+    let named = format!("/memfd:{NAME} (deleted)");
+    let mut files = entries(&process.join("fd"));
+    let file = files.find(|file| fs::read_link(file).is_ok_and(|target| target == Path::new(&named)))?;
+    let found: Description = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    (found.pid == pid).then_some(found)
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
 /// The emulation with this process number; without a number, the only one that runs.
 pub(crate) fn find(pid: Option<u32>) -> Result<Description, EmulateError> {
-    let mut found = all();
+    choose(all(), pid)
+}
+
+fn choose(mut found: Vec<Description>, pid: Option<u32>) -> Result<Description, EmulateError> {
     let list: Vec<_> = found.iter().map(|entry| format!("{} ({})", entry.pid, entry.scenario)).collect();
     found.retain(|description| pid.is_none_or(|pid| pid == description.pid));
     if found.len() > 1 {
@@ -142,73 +147,36 @@ pub(crate) fn find(pid: Option<u32>) -> Result<Description, EmulateError> {
     })
 }
 
-/// The description in a file, if its emulation runs.
-fn running(path: &Path) -> Option<Description> {
-    let file = File::open(path).ok()?;
-    match Flock::lock(file, FlockArg::LockSharedNonblock) {
-        Err((file, nix::errno::Errno::EWOULDBLOCK)) => serde_json::from_reader(file).ok(),
-        _ => None,
-    }
-}
-
-/// Creates the folder for this user alone. An existing folder is accepted only if no other user could have
-/// put links into it.
-fn make_own(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    if is_own(folder) {
-        Ok(())
-    } else {
-        Err(io::Error::other("the folder belongs to another user, is a link, or others have access to it"))
-    }
-}
-
-fn is_own(folder: &Path) -> bool {
-    fs::symlink_metadata(folder)
-        .is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0)
-}
-
-/// The files in the folder, unless another user may have written them.
-fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let entries = is_own(folder).then(|| fs::read_dir(folder).ok()).flatten().into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "json"))
-}
-
-/// The files of this process in the folder of emulations.
-pub(crate) fn own_files(folder: &Path) -> [PathBuf; 2] {
-    let description = folder.join(format!("{}.json", std::process::id()));
-    [readers_socket(&description), description]
-}
-
-/// The socket at which readers of captures join the emulation that a file describes.
-pub(crate) fn readers_socket(description: &Path) -> PathBuf {
-    description.with_extension("sock")
-}
-
-/// Folder for this user's emulations. The environment variable is unset for some services, and in containers.
-pub(crate) fn folder() -> PathBuf {
-    match env::var_os("XDG_RUNTIME_DIR") {
-        Some(folder) => Path::new(&folder).join("multihop"),
-        None => env::temp_dir().join(format!("multihop-{}", geteuid())),
-    }
-}
+/// Name of the file in memory.
+const NAME: &str = "multihop-emulation";
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
-
     use super::*;
 
     #[test]
-    fn a_folder_that_others_may_have_prepared_is_refused() {
-        let above = tempfile::tempdir().unwrap();
-        let [own, open, link] = ["a/own", "open", "link"].map(|name| above.path().join(name));
-        make_own(&own).unwrap();
-        make_own(&own).unwrap();
-        assert_eq!(fs::metadata(&own).unwrap().mode() & 0o777, 0o700);
-        fs::create_dir(&open).unwrap();
-        fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(make_own(&open).is_err());
-        symlink(&own, &link).unwrap();
-        assert!(make_own(&link).is_err());
+    fn an_emulation_is_chosen_by_its_number_or_is_the_only_one() {
+        let runs = |pid| Description {
+            scenario: "two".to_owned(),
+            pid,
+            first_process: 1,
+            stations: Vec::new(),
+            readers: None,
+        };
+        let chosen = |pids: &[u32], pid| {
+            choose(pids.iter().map(|&pid| runs(pid)).collect(), pid)
+                .map(|found| found.pid)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(chosen(&[7], None), Ok(7));
+        assert_eq!(chosen(&[7, 9], Some(9)), Ok(9));
+        for (pids, pid, message) in [
+            (&[][..], None, "this user runs no emulation"),
+            (&[], Some(7), "this user runs no emulation"),
+            (&[7, 9], None, "several emulations run; choose one by --pid: 7 (two), 9 (two)"),
+            (&[7, 9], Some(8), "found --pid 8, allowed: 7 (two), 9 (two)"),
+        ] {
+            assert_eq!(chosen(pids, pid), Err(message.to_owned()));
+        }
     }
 }

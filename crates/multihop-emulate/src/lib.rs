@@ -163,8 +163,6 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
     let names = stations::names(scenario)?;
     let command =
         options.command.map(|command| stations::find(&names, &command.station).map(|n| (n, command.words)));
-    // This is read before this process becomes another user.
-    let folder = enter::folder();
     multihop_linux::netns::gain_rights().tried(|| {
         "become root of a user namespace, which an ordinary user needs (allow it by sysctl \
          user.max_user_namespaces=15000, on Debian kernel.unprivileged_userns_clone=1, on Ubuntu \
@@ -174,10 +172,15 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
     let stations = Stations::new(scenario)?;
     let signals = driver::catch_signals()?;
     let bell = Arc::new(Doorbell::new().tried(|| "make a pair of sockets".to_owned())?);
-    let leftovers = enter::own_files(&folder);
-    let sandbox = Sandbox::new(stations.namespaces(), &names, Arc::clone(&bell), &leftovers)?;
-    let entry = enter::Entry::new(&folder, &scenario.name, &names, &stations, &sandbox)?;
-    let readers = Readers::new(&folder);
+    let sandbox = Sandbox::new(stations.namespaces(), &names, Arc::clone(&bell))?;
+    let readers = Readers::new();
+    let entry = enter::Entry::new(
+        &scenario.name,
+        &names,
+        &stations,
+        &sandbox,
+        readers.as_ref().and_then(Readers::name),
+    )?;
     let is_captured = options.client.is_some();
     let programs = Programs::new(
         scenario,

@@ -1,53 +1,65 @@
-//! Readers of the frames of an emulation that runs: a socket beside its description, and those that connect to it.
+//! Readers of the frames of an emulation that runs, and the socket to which they connect.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::Path;
 
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, UnixAddr, bind, getsockopt, setsockopt, socket, sockopt,
+};
+use nix::sys::socket::{Backlog, listen};
+use nix::unistd::geteuid;
 
 use crate::enter::{self, Description};
 use crate::{EmulateError, Tried};
 
-/// Accepts programs that read live captures, over a socket.
-pub(crate) struct Readers {
-    listener: UnixListener,
-    path: PathBuf,
-}
+/// Accepts programs of this user that read live captures, over a socket without a file.
+pub(crate) struct Readers(UnixListener);
 
 impl Readers {
-    /// Creates the socket for readers; `None` if that fails, for example because the folder's path is too long for a
-    /// socket.
-    pub(crate) fn new(folder: &Path) -> Option<Self> {
-        let path = enter::readers_socket(&folder.join(format!("{}.json", std::process::id())));
-        let _ = fs::remove_file(&path);
-        let listener = UnixListener::bind(&path).ok()?;
-        listener.set_nonblocking(true).ok()?;
-        Some(Self { listener, path })
+    /// Creates the socket for readers; `None` if the system refuses it.
+    pub(crate) fn new() -> Option<Self> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let new = socket(AddressFamily::Unix, SockType::Stream, flags, None).ok()?;
+        // The kernel gives a socket with an empty address an unused name.
+        bind(new.as_raw_fd(), &UnixAddr::new_unnamed()).ok()?;
+        listen(&new, Backlog::MAXCONN).ok()?;
+        Some(Self(new.into()))
     }
 
-    /// The next reader that has connected.
+    /// Name of the socket.
+    pub(crate) fn name(&self) -> Option<String> {
+        let address = self.0.local_addr().ok()?;
+        Some(String::from_utf8_lossy(address.as_abstract_name()?).into_owned())
+    }
+
+    /// The next reader that has connected. Readers of other users are closed.
     pub(crate) fn accept(&self) -> Option<Box<dyn Write + Send>> {
-        let (stream, _) = self.listener.accept().ok()?;
-        // The simulated network cannot wait for a reader, so a reader that is this far behind is dropped.
-        let _ = setsockopt(&stream, sockopt::SndBuf, &BEHIND);
-        stream.set_nonblocking(true).ok()?;
-        Some(Box::new(stream))
+        loop {
+            let (stream, _) = self.0.accept().ok()?;
+            if !is_own(&stream) {
+                continue;
+            }
+            // The simulated network cannot wait for a reader, so a reader that is this far behind is dropped.
+            let _ = setsockopt(&stream, sockopt::SndBuf, &BEHIND);
+            stream.set_nonblocking(true).ok()?;
+            return Some(Box::new(stream));
+        }
     }
 }
 
 impl AsFd for Readers {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
+        self.0.as_fd()
     }
 }
 
-impl Drop for Readers {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
-    }
+/// Whether the process at the other end belongs to this user.
+fn is_own(stream: &UnixStream) -> bool {
+    getsockopt(stream, sockopt::PeerCredentials).is_ok_and(|peer| peer.uid() == geteuid().as_raw())
 }
 
 /// This user's emulations whose frames can be read: process number and scenario.
@@ -58,9 +70,14 @@ pub fn emulations() -> Vec<(u32, String)> {
 /// Copies the frames of an emulation to a file (pcapng), until either ends.
 pub fn read_frames(pid: u32, to: &Path) -> Result<(), EmulateError> {
     let description = enter::find(Some(pid))?;
-    let path = enter::readers_socket(&enter::folder().join(format!("{}.json", description.pid)));
     let read = || format!("read the frames of the emulation with the process number {pid}");
-    let mut frames = UnixStream::connect(path).tried(read)?;
+    let name =
+        description.readers.ok_or_else(|| io::Error::other("it has no socket for readers")).tried(read)?;
+    let address = SocketAddr::from_abstract_name(name).tried(read)?;
+    let mut frames = UnixStream::connect_addr(&address).tried(read)?;
+    if !is_own(&frames) {
+        return Err(io::Error::other("its socket belongs to another user")).tried(read);
+    }
     let mut out = OpenOptions::new().write(true).open(to).tried(|| format!("write {}", to.display()))?;
     match io::copy(&mut frames, &mut out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).tried(read),

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -34,10 +34,8 @@ struct Request {
 }
 
 /// Program of the first process: a shell that adopts orphans. It waits for the end of its input with `cat`,
-/// which programs may kill. It then removes the files in its arguments, because this process cannot remove
-/// them if it was killed.
-const FIRST: &str = "mount -t proc proc /proc 2>/dev/null; echo ready; \
-                     until cat >/dev/null; do :; done; exec rm -f -- \"$@\"";
+/// which programs may kill.
+const FIRST: &str = "mount -t proc proc /proc 2>/dev/null; echo ready; until cat >/dev/null; do :; done";
 
 impl Sandbox {
     /// Creates the namespaces and their first process. `bell` is rung whenever a program has started, which wakes the
@@ -46,15 +44,13 @@ impl Sandbox {
         namespaces: Arc<[Namespace]>,
         names: &[String],
         bell: Arc<Doorbell>,
-        leftovers: &[PathBuf],
     ) -> Result<Self, EmulateError> {
-        let leftovers = leftovers.to_vec();
         let (requests, todo) = channel::<Request>();
         let (done, started) = channel();
         let (tell, first) = channel();
         let hosts = hosts(names);
         let work = move || {
-            let made = isolate(&hosts).and_then(|()| first_process(&leftovers));
+            let made = isolate(&hosts).and_then(|()| first_process());
             let is_made = made.is_ok();
             let _ = tell.send(made);
             if !is_made {
@@ -132,9 +128,9 @@ fn cover(files: &[(&str, &str)]) -> io::Result<()> {
     Ok(umount2(&memory, MntFlags::MNT_DETACH)?)
 }
 
-fn first_process(leftovers: &[PathBuf]) -> io::Result<Child> {
+fn first_process() -> io::Result<Child> {
     let mut command = Command::new("sh");
-    command.args(["-c", FIRST, "sh"]).args(leftovers).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args(["-c", FIRST]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.process_group(0).spawn()?;
     let mut line = [0; 6];
     child.stdout.take().expect("it was asked for").read_exact(&mut line)?;

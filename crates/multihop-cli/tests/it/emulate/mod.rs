@@ -54,18 +54,16 @@ while heard < 5:
 ";
 
 pub(super) fn folder(name: &str, scenario: &str) -> Folder {
-    let folder = Folder::new(name).with("x.toml", scenario).with("echo.py", ECHO).with("ask.py", ASK);
-    std::fs::create_dir(folder.path().join("run")).unwrap();
-    folder
+    Folder::new(name).with("x.toml", scenario).with("echo.py", ECHO).with("ask.py", ASK)
 }
 
 pub(super) fn command(folder: &Folder, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
-    command.args(args).current_dir(folder.path()).env("XDG_RUNTIME_DIR", folder.path().join("run"));
+    command.args(args).current_dir(folder.path());
     command
 }
 
-/// Runs the command inside the folder, with descriptions of emulations of its own.
+/// Runs the command inside the folder.
 pub(super) fn ran(folder: &Folder, args: &[&str]) -> Output {
     command(folder, args).output().unwrap()
 }
@@ -298,17 +296,17 @@ fn a_shell_enters_a_node_of_an_emulation() {
     if !is_possible(&folder, &[]) {
         return;
     }
-    assert_eq!(stderr(&ran(&folder, &["enter", "1"])), "multihop: this user runs no emulation\n");
     let emulation = Background::start(&folder, &["emulate", "x.toml", "--", "sleep", "971.1"]);
     until("the start", || runs("971.1"));
+    let pid = emulation.0.id().to_string();
     let script = "cat /proc/net/fib_trie; cat /etc/hosts; echo $ADDRESS_0";
-    let inside = ran(&folder, &["enter", "node2", "--", "sh", "-c", script]);
+    let inside = ran(&folder, &["enter", "node2", "--pid", &pid, "--", "sh", "-c", script]);
     assert_eq!(code(&inside), 0, "{}", stderr(&inside));
     let shown = stdout(&inside);
     for expected in ["10.0.0.3\n", "10.0.0.4 node3\n", "\n10.0.0.1\n"] {
         assert!(shown.contains(expected), "{expected:?} in {shown}");
     }
-    let elsewhere = ran(&folder, &["enter", "4"]);
+    let elsewhere = ran(&folder, &["enter", "4", "--pid", &pid]);
     let message = "multihop: found node \"4\", allowed: 0 to 3, or a name: node0, node1, node2, node3\n";
     assert_eq!((code(&elsewhere), stderr(&elsewhere)), (2, message));
     emulation.signal("INT");
@@ -316,7 +314,6 @@ fn a_shell_enters_a_node_of_an_emulation() {
     assert_eq!(code(&ended), 130, "{}", stderr(&ended));
     assert!(stdout(&ended).contains("sleep 971.1: stopped"), "{}", stdout(&ended));
     assert!(!runs("971.1"));
-    assert_eq!(std::fs::read_dir(folder.path().join("run/multihop")).unwrap().count(), 0);
 }
 
 #[test]
@@ -334,11 +331,6 @@ fn nothing_survives_an_emulation_that_was_killed() {
     emulation.signal("KILL");
     emulation.output();
     until("the end of the programs", || !arguments.iter().any(|argument| runs(argument)));
-    let descriptions = || std::fs::read_dir(folder.path().join("run/multihop")).unwrap().count();
-    until("the end of its description and of its socket", || descriptions() == 0);
-    assert_eq!(stderr(&ran(&folder, &["enter", "1"])), "multihop: this user runs no emulation\n");
-    assert_eq!(code(&ran(&folder, &["emulate", "x.toml", "--", "true"])), 0);
-    assert_eq!(descriptions(), 0);
 }
 
 #[test]
@@ -366,7 +358,6 @@ fn an_emulation_under_nohup_outlives_sighup() {
     let emulate = command(&folder, &["emulate", "x.toml", "--", "sh", "-c", script]);
     let mut nohup = Command::new("nohup");
     nohup.arg(emulate.get_program()).args(emulate.get_args()).current_dir(folder.path());
-    nohup.env("XDG_RUNTIME_DIR", folder.path().join("run"));
     let emulation = Background::spawned(nohup);
     until("the start", || folder.path().join("begun").exists());
     emulation.signal("HUP");
