@@ -167,8 +167,9 @@ pub(crate) struct CheckArgs {
 #[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct RunArgs {
-    /// Scenario file or example; - is standard input.
-    pub(crate) file: PathBuf,
+    /// Scenario file or example; - is standard input. With --replay: by default, the scenario of the recording.
+    #[arg(required_unless_present = "replay")]
+    pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
     /// Write result.json, run.json for multihop view, and series.csv if the scenario has a `[record]` table, into this

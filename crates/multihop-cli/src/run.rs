@@ -22,8 +22,8 @@ use crate::{CommandError, capture, input, output, table, terminal, view};
 
 /// Runs one scenario once.
 pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
-    let source = input::source(&args.file)?;
-    let overrides = args.changes.overrides();
+    let (shown, request) = shown(args)?;
+    let (source, overrides) = (request.source(), request.overrides);
     let load = if args.replay.is_some() { Scenario::load_network } else { Scenario::load_with };
     let scenario = load(&source, &overrides, extensions)?;
     if scenario.record.is_some() && args.out.is_none() && !verbosity.quiet {
@@ -32,10 +32,6 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
     if !verbosity.quiet {
         multihop_sim::notes(&scenario).iter().for_each(|text| terminal::note(format_args!("note: {text}")));
     }
-    let shown = match &args.replay {
-        None => Shown::of(Request::new(&source, &overrides)),
-        Some(recording) => Shown::named(recording, &[])?,
-    };
     if args.live {
         shown.check_simulated(&scenario)?;
     } else if args.view {
@@ -93,11 +89,29 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
         output::line(format_args!("{}", table::run(&result, terminal::width_of_output())))?;
     }
     if args.view {
-        let path = args.out.as_ref().map_or_else(|| page::beside(&args.file), |folder| page::beside(folder));
+        let name = args.out.as_ref().or(args.file.as_ref()).or(args.replay.as_ref());
+        let path = page::beside(name.expect("a scenario or a recording"));
         page::write(&shown.filled(&result.timeless(), &scenario)?, &path)?;
         view::say(&path, args.json || args.csv)?;
     }
     Ok(())
+}
+
+/// The run for its page, and the request that is simulated: that of the arguments, or of the recording alone.
+fn shown(args: &RunArgs) -> Result<(Shown, Request), CommandError> {
+    let overrides = args.changes.overrides();
+    let source = args.file.as_ref().map(|file| input::source(file)).transpose()?;
+    let request = source.map(|source| Request::new(&source, &overrides));
+    Ok(match (request, &args.replay) {
+        (Some(request), None) => (Shown::of(request.clone()), request),
+        (Some(request), Some(recording)) => (Shown::named(recording, &[])?, request),
+        (None, recording) => {
+            let recording = recording.as_ref().expect("a file is required without a recording");
+            let shown = Shown::named(recording, &overrides)?;
+            let request = shown.request.clone();
+            (shown, request)
+        }
+    })
 }
 
 /// The file with the series of the `[record]` table.

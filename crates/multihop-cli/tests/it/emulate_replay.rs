@@ -66,6 +66,13 @@ fn a_recorded_transfer_that_failed_fails_again_in_the_simulator() {
     assert_eq!(code(&again), 0, "{}", stderr(&again));
     let trace = folder.read("again/packets.txt");
     assert!(trace == folder.read("live/packets.txt"), "the replay differs");
+    // The recording has its scenario.
+    let alone = multihop(&folder, &["run", "--replay", "rec", "--out", "alone", "--trace"]);
+    assert_eq!(code(&alone), 0, "{}", stderr(&alone));
+    assert!(trace == folder.read("alone/packets.txt"), "the replay without a file differs");
+    let changed = multihop(&folder, &["run", "--replay", "rec", "--seed", "2"]);
+    assert_eq!(code(&changed), 2, "{}", stdout(&changed));
+    assert!(stderr(&changed).contains("--set and --seed cannot change them"), "{}", stderr(&changed));
     let found = packets(&trace);
     let data =
         |&&(event, _, node, bytes): &&(&str, f64, &str, u64)| (event, node) == ("r", "1") && bytes > 1000;
