@@ -82,6 +82,8 @@ class Lab:
     """Folder for captures without a path."""
     record: Path | None = None
     """Prefix of the recordings of all networks: `PREFIX-0.rec`, ... `multihop view` shows them."""
+    name: str | None = None
+    """Name of the networks in their recordings, by default that of the scenario."""
     recordings: list[Path] = field(default_factory=list)
     """Paths of the recordings of all networks so far."""
     nets: list[Net] = field(default_factory=list)
@@ -132,6 +134,8 @@ class Lab:
             path = self.record.with_name(f"{self.record.name}-{len(self.recordings)}.rec")
             self.recordings.append(path)
             words += ["--record", str(path)]
+            if self.name is not None:
+                words += ["--set", f"name={self.name}"]
         net = Net(self, words, line)
         self.nets.append(net)
         return net

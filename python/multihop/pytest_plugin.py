@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,8 @@ def mesh_lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         lab.record = folder / re.sub(r"[^\w.-]+", "-", request.node.nodeid).strip("-")
+        commit = _commit(request.config.rootpath)
+        lab.name = request.node.nodeid + (f", commit {commit}" if commit else "")
     yield lab
     try:
         for net in lab.nets:
@@ -72,6 +75,16 @@ def mesh_lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
         raise
     finally:
         _keep(request.node, lab.recordings)
+
+
+def _commit(folder: Path) -> str | None:
+    """Commit of the tested project, with `-dirty` if files differ from it; None without git."""
+    words = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
 
 
 def _keep(item: pytest.Item, recordings: list[Path]) -> None:

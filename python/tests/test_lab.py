@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -174,40 +173,15 @@ def test_a_machine_that_forbids_it_is_told_what_to_allow(
         lab.scenario({})
 
 
-def processes(marker: str) -> list[str]:
-    """Processes whose command line has a text."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (folder / "cmdline").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if marker in line and int(folder.name) != os.getpid():
-            found.append(f"{folder.name}: {line}")
-    return found
-
-
 @pytest.mark.usefixtures("possible")
-def test_nothing_is_left_of_a_python_process_that_is_killed_at_any_time(tmp_path: Path) -> None:
-    starts = int(os.environ.get("MULTIHOP_KILLS", "6"))
-    marker = f"97{os.getpid()}"
-    code = f"""
-from multihop import lab
-with lab.chain(hops=2, name="killed-{marker}") as net:
-    for node in net.nodes:
-        node.start("sleep {marker} & sleep {marker}")
-    net[0].run("sleep {marker}")
-"""
-    draws = random.Random(1)
-    environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
-    for _ in range(starts):
-        with subprocess.Popen([sys.executable, "-c", code], env=environment) as process:
-            time.sleep(draws.uniform(0.05, 0.8))
-            process.kill()
-        end = time.monotonic() + 60
-        while left := [*processes(marker), *(path for path in tmp_path.rglob("*") if path.is_file())]:
-            assert time.monotonic() < end, left
-            time.sleep(0.02)
+@pytest.mark.parametrize(("check", "times"), [("kills", "8"), ("parallel", "8"), ("replay", "3")])
+def test_networks_leave_nothing_run_side_by_side_and_are_replayed(check: str, times: str) -> None:
+    needs("iperf3", "ping")
+    tool = Path(__file__).parents[2] / "tools" / "lab_checks.py"
+    words = [sys.executable, tool, check, f"--times={times}", "--late=inf"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 TESTS = """
