@@ -11,7 +11,7 @@
 program or by a worker of pytest-xdist. Its programs ignore SIGTERM and leave their process groups. Killed are
 in turn the Python process, the driver (`multihop emulate`), the worker, and all processes at once. Afterwards
 no process, namespace, file, network interface, mount or cgroup may be left. For an ordinary user the tool
-watches the folders of the machine (/tmp, /var/tmp, /run, /dev/shm), for root folders of the run alone.
+watches the folders of the machine for temporary files and sockets, for root folders of the run alone.
 
 *parallel* runs `pytest -n 2` with two tests that have four networks of five hops each, all eight at once.
 
@@ -45,7 +45,7 @@ if not importlib.metadata.entry_points(group="pytest11", name="multihop"):
     PYTEST += ["-p", "multihop.pytest_plugin"]
 MARK = "MULTIHOP_KILLS"
 """Environment variable that all processes of a run have."""
-FOLDERS = ("/tmp", "/var/tmp", "/run", "/dev/shm")
+FOLDERS = (tempfile.gettempdir(), "/var/tmp", "/run", "/dev/shm")
 PATIENCE = 60.0
 """Seconds for everything to end."""
 LATEST = 1.2

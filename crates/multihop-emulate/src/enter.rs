@@ -41,7 +41,7 @@ struct StationEntry {
 }
 
 impl Entry {
-    /// Describes an emulation.
+    /// Writes the description of an emulation into a new file in memory.
     pub(crate) fn new(
         scenario: &str,
         names: &[String],
