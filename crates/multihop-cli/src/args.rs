@@ -229,7 +229,7 @@ pub(crate) struct CaptureArgs {
 pub(crate) struct SweepArgs {
     /// Scenario file or example; - is standard input.
     pub(crate) file: PathBuf,
-    /// Parallel runs; by default one per processor.
+    /// Number of parallel runs; by default one per processor.
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Set a key of the scenario for every run.
@@ -286,7 +286,7 @@ pub(crate) struct CompareArgs {
     /// Run each scenario with the seeds 1 to N.
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
     pub(crate) seeds: Option<NonZeroUsize>,
-    /// Parallel runs; by default one per processor.
+    /// Number of parallel runs; by default one per processor.
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Set a key of every scenario.

@@ -139,7 +139,8 @@ pub(crate) struct EmulateArgs {
     #[arg(long)]
     pub(crate) live: bool,
     /// Take requests from standard input and write replies to standard output: every line is one JSON object. Requests
-    /// start programs, cut links or move nodes. If FILE is -, the first line is the scenario, as JSON.
+    /// start programs, cut links or move nodes. If FILE is -, the first line of standard input is the scenario, as
+    /// JSON.
     #[arg(long, conflicts_with_all = ["command", "json", "live"])]
     pub(crate) control: bool,
     /// Number or name of the node or host at which the command runs.
@@ -148,7 +149,7 @@ pub(crate) struct EmulateArgs {
     /// Fail if more than 1% of the events or packets are more than this many seconds late.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) late_limit: Option<Duration>,
-    /// Poll the clock instead of sleeping shortly before each event. Polling makes events less late, and keeps one
+    /// Shortly before each event, poll the clock instead of sleeping. Polling makes events less late, and keeps one
     /// processor busy all the time.
     #[arg(long)]
     pub(crate) busy_wait: bool,

@@ -261,21 +261,22 @@ pub(crate) struct TunnelArgs {
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
     pub(crate) socks: Vec<SocketAddr>,
     /// Accept TCP connections that the firewall redirects to this local port, and forward each to its original
-    /// destination. Linux, with rules of nftables or iptables.
+    /// destination. Needs Linux and rules of nftables or iptables.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
     pub(crate) transparent: Vec<SocketAddr>,
     /// Forward all IP packets between the two hosts: create a TUN interface with this address. Both ends need this
-    /// option, with addresses of one network. Linux, as root.
+    /// option, with addresses of one network. Needs Linux and root.
     #[arg(long, value_name = "ADDRESS/BITS", groups = ["entrances", "permits"])]
     pub(crate) tun: Option<Net>,
-    /// Give flows a class, from 0 (sent first) to 7: 22=0, 8000-8999=6, ef=1 or *=5. FLOWS is the TCP or UDP
-    /// port of a target, a range of ports, a DSCP of packets of --tun, or * for all flows. The first match counts; other flows
-    /// have class 4. All flows then share one connection. Needs the transport mesh; with --tun, each end sets the classes
-    /// of what it sends.
+    /// Give flows a class, from 0 (sent first) to 7: 22=0, 8000-8999=6, ef=1 or *=5. FLOWS is the TCP or UDP port of a
+    /// target, a range of ports, a DSCP of packets of --tun, or * for all flows. The first match counts; other flows
+    /// have class 4. With --class all flows share one connection. Needs the transport mesh; with --tun, each end sets
+    /// the classes of the packets that it sends.
     #[arg(long = "class", value_name = "FLOWS=CLASS")]
     pub(crate) classes: Vec<ClassRule>,
-    /// Mark packets with the DSCP of their class: radios with EDCA or WMM then send class 0 as voice, 1 and 2 as video, 3
-    /// and 4 as best effort, and 5 to 7 as background traffic, at every hop. Each end marks what it sends.
+    /// Mark packets with the DSCP of their class: radios with EDCA or WMM then send class 0 as voice, 1 and 2 as video,
+    /// 3 and 4 as best effort, and 5 to 7 as background traffic, at every hop. Each end marks only the packets that it
+    /// sends.
     #[arg(long)]
     pub(crate) dscp: bool,
     /// Connect to targets by TCP, unprotected, if no gateway answers.
@@ -423,8 +424,8 @@ pub(crate) struct NetArgs {
     /// if the other end has only TPA.
     #[arg(long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
-    /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60. Without
-    /// --transport, the transport is TPA.
+    /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60. With --set
+    /// and without --transport, the transport is TPA.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
     /// To connect: send from this address of this host. With --token or --key a second --local adds a second path, for
@@ -505,7 +506,7 @@ pub(crate) struct RouteArgs {
     /// Interfaces over which the daemon exchanges messages with neighbours.
     #[arg(value_name = "INTERFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Route IPv6 instead of IPv4. A host can run one daemon for each of the two.
+    /// Route IPv6 instead of IPv4. A host can run one daemon for IPv4 and one for IPv6.
     #[arg(long)]
     pub(crate) ipv6: bool,
     /// Configuration in TOML: interfaces, ipv6, group, announce, neighbors, within, table, priority, forward, user, on_demand, and the

@@ -33,8 +33,8 @@ pub(crate) enum TcpCommand {
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) links: LinkArgs,
-    /// Read headers of arriving packets only for connections of this cgroup (version 2); by default for all connections.
-    /// Hop counts and ADTCP need these headers.
+    /// Read headers of arriving packets only for connections of this cgroup (version 2); by default for all
+    /// connections. Counts of hops and mh_adtcp need the headers of arriving packets.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<PathBuf>,
 }
