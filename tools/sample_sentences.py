@@ -3,7 +3,7 @@
 
     python3 tools/sample_sentences.py documents --seed 7       pages that are written by hand
     python3 tools/sample_sentences.py help -n 60 --seed 7      help texts in docs/commands.md
-    python3 tools/sample_sentences.py errors -n 60 --seed 7    messages in the Rust sources
+    python3 tools/sample_sentences.py errors -n 60 --seed 7    messages in the Rust and Python sources
 
 Cells of tables and messages count from three words on; a cell follows its column and row in brackets.
 """
@@ -11,6 +11,7 @@ Cells of tables and messages count from three words on; a cell follows its colum
 from __future__ import annotations
 
 import argparse
+import ast
 import random
 import re
 from collections.abc import Generator, Iterable, Iterator
@@ -36,6 +37,9 @@ REFUSAL = re.compile(
     r"|\bbail!\(|\banyhow!\(|\bcontext\(",
 )
 STATED = re.compile(r"\b(found|allowed)\b.*[:{]")
+PACKAGES = ("python/multihop", "papers/multihop_papers")
+EXITS = ("parser.error", "sys.exit")
+"""Calls of Python that end a program with a message."""
 REACH = 400
 """Characters after the name of a call, in which its message begins."""
 
@@ -78,10 +82,14 @@ def of_help() -> Iterator[Unit]:
 
 
 def of_errors() -> Iterator[Unit]:
-    """Messages of errors in the sources of all crates."""
-    for path in sorted((count_words.ROOT / "crates").glob("*/src/**/*.rs")):
+    """Messages of errors in the sources of all crates and Python packages."""
+    root = count_words.ROOT
+    for path in sorted((root / "crates").glob("*/src/**/*.rs")):
         if "test" not in path.name:
-            yield from errors(path.relative_to(count_words.ROOT), path.read_text(encoding="utf-8"))
+            yield from errors(path.relative_to(root), path.read_text(encoding="utf-8"))
+    for folder in PACKAGES:
+        for path in sorted((root / folder).rglob("*.py")):
+            yield from python_errors(path.relative_to(root), path.read_text(encoding="utf-8"))
 
 
 KINDS = {"documents": of_documents, "help": of_help, "errors": of_errors}
@@ -158,6 +166,32 @@ def errors(file: Path, text: str) -> Iterator[Unit]:
         )
         if is_long(message) and "\n" not in message and (near or STATED.search(message)):
             yield Unit(file, text.count("\n", 0, found.start()) + 1, message)
+
+
+def python_errors(file: Path, text: str) -> Iterator[Unit]:
+    """Messages of exceptions and exits in a Python file, with expressions in braces."""
+    for node in ast.walk(ast.parse(text)):
+        call = node.exc if isinstance(node, ast.Raise) else node
+        if not isinstance(call, ast.Call) or not call.args:
+            continue
+        if call is node and ast.unparse(call.func) not in EXITS:
+            continue
+        message = " ".join(message_of(call.args[0]).split())
+        if is_long(message):
+            yield Unit(file, call.lineno, message)
+
+
+def message_of(argument: ast.expr) -> str:
+    """The text of a literal or of a formatted string; empty for other expressions."""
+    match argument:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(
+                f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else message_of(part)
+                for part in parts
+            )
+    return ""
 
 
 def sentences(file: Path, blocks: Iterable[tuple[int, str]]) -> Iterator[Unit]:

@@ -109,7 +109,7 @@ def test_a_page_of_what_it_cannot_simulate_is_refused() -> None:
     paced = multihop.run(chain(flow=[{"app": "paced", "transport": "udp"}]))
     with pytest.raises(multihop.ScenarioError, match="paced"):
         paced.view()
-    with pytest.raises(ValueError, match="does not hold its scenario"):
+    with pytest.raises(ValueError, match="does not contain its scenario"):
         multihop.Result.of(paced.data, "").view()
 
 

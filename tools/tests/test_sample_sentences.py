@@ -83,6 +83,19 @@ def test_messages_of_errors_are_found(source: str) -> None:
     assert texts(sample_sentences.errors(PAGE, source + tests)) == ["the message of one error"]
 
 
+def test_messages_of_python_are_found() -> None:
+    source = """
+raise ValueError(f"jobs is {jobs + 1}, allowed: 1")
+parser.error("no such kind" " of file")
+print("this is no message")
+raise KeyError(name)
+"""
+    assert texts(sample_sentences.python_errors(PAGE, source)) == [
+        "jobs is {jobs + 1}, allowed: 1",
+        "no such kind of file",
+    ]
+
+
 @pytest.mark.parametrize("kind", sorted(sample_sentences.KINDS))
 def test_the_project_has_enough_units_of_each_kind(kind: str) -> None:
     units = list(sample_sentences.KINDS[kind]())
