@@ -174,7 +174,9 @@ class Result:
         browser. Raises `ScenarioError` for a scenario that a page cannot simulate.
         """
         if self.request is None:
-            raise ValueError("the result of a sweep does not contain its scenario; pass the result of multihop.run")
+            raise ValueError(
+                "the result of a sweep does not contain its scenario; pass the result of multihop.run"
+            )
         page = Page.of(self.request, self.data, f"{self.scenario}, seed {self.seed}")
         if path is not None:
             page.write(path)
