@@ -27,13 +27,14 @@ CHAIN = Network(
 
 @pytest.mark.parametrize("of", [space.transports, space.routing])
 def test_every_point_is_a_network_within_bounds_that_runs(of: Callable[[space.Bounds], space.Space]) -> None:
-    bounds = space.Bounds(4, 3.0)
+    bounds = space.Bounds(4, 3.0, 2)
     found = of(bounds)
     rng = Random(7)
     for number in range(40):
         point = [rng.random() for _ in range(found.size)]
         network = found.network([0.0] * found.size if number == 0 else point)
         assert 2 <= len(network.places) <= 4
+        assert 1 <= len(network.flows) <= 2
         assert all(flow.source != flow.target for flow in network.flows)
         scenario = (
             network.with_transport("cubic", 1) if of is space.transports else network.with_routing("olsr", 1)
@@ -131,6 +132,8 @@ def test_shrinking_keeps_only_what_makes_the_protocol_bad(tmp_path: Path) -> Non
     assert (small.queue, len(small.flows), len(small.places), small.moves) == (100, 1, 2, ())
     assert (small.frame_loss, small.is_rts_changed, small.seconds) == (0.0, False, 2.0)
     assert all(candidate != small for candidate in smaller(small))
+    late = replace(CHAIN, flows=(Flow(0, 2, 2.6),))
+    assert all(flow.start < candidate.seconds for candidate in smaller(late) for flow in candidate.flows)
 
 
 def test_nodes_are_renumbered() -> None:
@@ -163,6 +166,7 @@ def test_wrong_arguments_are_named(tmp_path: Path, capsys: pytest.CaptureFixture
     for words, message in [
         (["aodv", "--measure", "share"], "allowed: hole, loop"),
         (["mesh", "--nodes", "1"], "allowed: 2 to 12"),
+        (["mesh", "--flows", "4"], "allowed: 1 to 3"),
         (["mesh", "--seconds", "1e9"], "allowed: 2 to 120"),
         (["mesh", "--minutes", "nan"], "allowed: above 0"),
     ]:

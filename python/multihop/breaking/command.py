@@ -18,7 +18,7 @@ from multihop.breaking.explain import explain
 from multihop.breaking.measures import Measure
 from multihop.breaking.network import Network, toml
 from multihop.breaking.search import Found, Judge, MissingError, Scores, search
-from multihop.breaking.shrink import SEEDS, shrink
+from multihop.breaking.shrink import MARGIN, SEEDS, shrink
 from multihop.cluster import ClusterError
 from multihop.files import make_folder, write_text
 from multihop.runs import Where
@@ -72,6 +72,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--nodes", type=int, default=5, help=f"most nodes, 2 to {MAX_NODES} (5)")
     parser.add_argument("--seconds", type=float, default=10.0, help=f"seconds, 2 to {MAX_SECONDS:g} (10)")
+    parser.add_argument(
+        "--flows",
+        type=int,
+        default=space.MAX_FLOWS,
+        help=f"most flows of a transport, 1 to {space.MAX_FLOWS} ({space.MAX_FLOWS})",
+    )
     parser.add_argument("--minutes", type=float, default=5.0, help="CPU minutes of simulations (5)")
     parser.add_argument(
         "--first", action="store_true", help="end with the first network that is bad enough with other seeds"
@@ -95,6 +101,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error(f"--nodes is {options.nodes}, allowed: 2 to {MAX_NODES}")
     if not 2.0 <= options.seconds <= MAX_SECONDS:
         parser.error(f"--seconds is {options.seconds:g}, allowed: 2 to {MAX_SECONDS:g}")
+    if not 1 <= options.flows <= space.MAX_FLOWS:
+        parser.error(f"--flows is {options.flows}, allowed: 1 to {space.MAX_FLOWS}")
     if not 0.0 < options.minutes < float("inf"):
         parser.error(f"--minutes is {options.minutes:g}, allowed: above 0")
     return options
@@ -124,15 +132,14 @@ def run(options: argparse.Namespace) -> int:
 
 def is_bad_enough(found: Found, judge: Judge) -> bool:
     """Whether one of the worst networks is bad enough with the seeds of `shrink`, too."""
-    if found.badness < judge.measure.bad:
-        return False
-    return max(judge.badness(found.networks()[:CHECKED], SEEDS)) >= judge.measure.bad
+    enough = MARGIN * judge.measure.bad
+    return found.badness >= enough and max(judge.badness(found.networks()[:CHECKED], SEEDS)) >= enough
 
 
 def prepare(options: argparse.Namespace) -> tuple[Judge, space.Space]:
     """Judge of the protocol under test, and the space of networks to be searched."""
     make_folder(options.out)
-    bounds = space.Bounds(options.nodes, options.seconds)
+    bounds = space.Bounds(options.nodes, options.seconds, options.flows)
     is_routing = options.protocol in ROUTING
     measure = (measures.ROUTING if is_routing else measures.TRANSPORTS)[options.measure]
     judge = Judge(

@@ -12,7 +12,9 @@ from multihop.breaking.search import Judge
 SEEDS = (2001, 2002, 2003)
 """Seeds of the simulations that decide whether a smaller network is kept; the search uses others."""
 KEPT = 0.85
-"""Share of the badness that a smaller network must keep; and it stays bad enough if the found network was."""
+"""Share of the badness that a smaller network must keep."""
+MARGIN = 1.2
+"""Badness that smaller networks keep, relative to what counts as bad: with other seeds it is often less."""
 MIN_SECONDS = 2.0
 
 
@@ -20,7 +22,7 @@ def shrink(candidates: Sequence[Network], judge: Judge) -> Network:
     """Take the candidate that is the worst with other seeds, and make it smaller as long as that works."""
     scores = judge.badness(candidates, SEEDS)
     badness, network = max(zip(scores, candidates, strict=True), key=lambda entry: entry[0])
-    bound = max(badness * KEPT, min(badness, judge.measure.bad))
+    bound = max(badness * KEPT, min(badness, MARGIN * judge.measure.bad))
     is_smaller = True
     while is_smaller:
         is_smaller = False
@@ -34,7 +36,9 @@ def shrink(candidates: Sequence[Network], judge: Judge) -> Network:
 def smaller(network: Network) -> Iterator[Network]:
     """Networks that are simpler by one step, those that differ most first."""
     for step in (with_fewer_flows, with_fewer_nodes, with_fewer_moves, with_defaults, shorter, rounder):
-        yield from step(network)
+        for simpler in step(network):
+            if all(flow.start < simpler.seconds for flow in simpler.flows):
+                yield simpler
 
 
 def with_fewer_flows(network: Network) -> Iterator[Network]:

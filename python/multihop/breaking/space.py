@@ -27,6 +27,7 @@ class Bounds:
 
     nodes: int = 5
     seconds: float = 10.0
+    flows: int = MAX_FLOWS
     radios: tuple[Radio, ...] = RADIOS
 
 
@@ -50,7 +51,7 @@ def transports(bounds: Bounds) -> Space:
         return Network(
             radio=radio,
             places=places,
-            flows=_flows(take, len(places), MAX_FLOWS, bounds.seconds / 2),
+            flows=_flows(take, len(places), bounds.flows, bounds.seconds / 2),
             seconds=bounds.seconds,
             moves=moves,
             routing="aodv" if moves else chosen,
@@ -60,7 +61,7 @@ def transports(bounds: Bounds) -> Space:
             frame_loss=take.sometimes(0.3, 0.0, _loss),
         )
 
-    return Space(_size(bounds.nodes, MAX_FLOWS, 1) + 8, network)
+    return Space(_size(bounds.nodes, bounds.flows, 1) + 8, network)
 
 
 def routing(bounds: Bounds) -> Space:
