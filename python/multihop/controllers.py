@@ -47,18 +47,24 @@ def of_file(path: Path) -> tuple[str, type[CongestionControl]]:
     The name is that of the file, without its suffix and with hyphens. Raises `ValueError` if the file has no
     class.
     """
-    name = f"multihop_controller_{path.stem}"
+    # `version` finds the source by `sys.modules`: the module stays there, under a name of this place.
+    place = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
+    name = f"multihop_controller_{path.stem}_{place}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ValueError(f"found {path}, allowed: a file with the suffix .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
-    found = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, CongestionControl) and value.__module__ == name
-    ]
-    if not found:
-        raise ValueError(f"{path} defines no class of multihop.CongestionControl")
+    try:
+        spec.loader.exec_module(module)
+        found = [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type) and issubclass(value, CongestionControl) and value.__module__ == name
+        ]
+        if not found:
+            raise ValueError(f"{path} defines no class of multihop.CongestionControl")
+    except BaseException:
+        del sys.modules[name]
+        raise
     return path.stem.replace("_", "-"), found[-1]

@@ -38,6 +38,33 @@ def chain(rng: np.random.Generator) -> Scenario:
     }
 
 
+class Agent(Stepwise):
+    """The control of an environment's flow, which ends the environment's step with its own.
+
+    Each environment has a class of its own, because the simulator makes controls of a class. The simulator
+    keeps classes as long as the process lives: an environment that has ended leaves its class to the next.
+    """
+
+    version = "1"
+    env: weakref.ref[CongestionEnv]
+
+    def ended(self, _now: float) -> None:
+        """End the step of the environment."""
+        env = self.env()
+        if env is not None and env.simulation is not None:
+            env.simulation.pause()
+
+    def _signal(self, now: float) -> None:
+        env = self.env()
+        if env is not None:
+            env.agent = self
+        super()._signal(now)
+
+
+_free: list[type[Agent]] = []
+"""Classes of environments that have ended."""
+
+
 class CongestionEnv(gymnasium.Env[Array, np.ndarray[Any, Any]]):
     """A flow whose window and pacing interval are the actions.
 
@@ -73,25 +100,10 @@ class CongestionEnv(gymnasium.Env[Array, np.ndarray[Any, Any]]):
         """The control of the sender, after its first signal."""
         self.now = self.duration = 0.0
         steps = None if interval is not None else acks or ACKS
-        # The simulator keeps the class as long as the process lives; it must not keep the environment.
-        reference = weakref.ref(self)
-
-        class Agent(Stepwise):
-            version = "1"
-            acks = steps
-
-            def ended(self, _now: float) -> None:
-                env = reference()
-                if env is not None and env.simulation is not None:
-                    env.simulation.pause()
-
-            def _signal(self, now: float) -> None:
-                env = reference()
-                if env is not None:
-                    env.agent = self
-                super()._signal(now)
-
-        self.controllers = ((AGENT, Agent.version, Agent),)
+        agent = _free.pop() if _free else type("Agent", (Agent,), {})
+        agent.acks, agent.env = steps, weakref.ref(self)
+        weakref.finalize(self, _free.append, agent)
+        self.controllers = ((AGENT, agent.version, agent),)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

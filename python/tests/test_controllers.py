@@ -215,6 +215,21 @@ def test_the_version_is_a_hash_of_the_source(tmp_path: Path) -> None:
     assert versions[0] == versions[2] != versions[1]
 
 
+def test_files_of_one_name_are_different_modules(tmp_path: Path) -> None:
+    before = set(sys.modules)
+    text = "import multihop\n\nclass Mine(multihop.CongestionControl):\n    pass\n"
+    found = []
+    for folder, more in (("a", ""), ("b", "# changed\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(text + more)
+        found.append(of_file(tmp_path / folder / "mine.py")[1])
+    assert version(found[0]) != version(found[1])
+    (tmp_path / "none.py").write_text("number = 1\n")
+    with pytest.raises(ValueError, match="defines no class"):
+        of_file(tmp_path / "none.py")
+    assert len(set(sys.modules) - before) == 2
+
+
 def test_the_page_shows_programs_that_run(tmp_path: Path) -> None:
     commands = ""
     for block in BLOCK.finditer(PAGE.read_text("utf-8")):

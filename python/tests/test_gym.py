@@ -1,6 +1,8 @@
 """The Gymnasium environment, and the controls that decide once in a step."""
 
 import gc
+import signal
+import threading
 import weakref
 from typing import Any
 
@@ -107,6 +109,32 @@ def test_an_environment_that_nobody_has_is_freed() -> None:
     del env
     gc.collect()
     assert reference() is None
+
+
+def test_environments_one_after_the_other_share_a_class() -> None:
+    first = CongestionEnv(scenario())
+    agent = first.controllers[0][2]
+    beside = CongestionEnv(scenario())
+    assert beside.controllers[0][2] is not agent
+    del first
+    gc.collect()
+    assert CongestionEnv(scenario(), acks=3).controllers[0][2] is agent
+    assert agent.acks == 3
+
+
+def test_a_signal_ends_a_step() -> None:
+    env = CongestionEnv({**scenario(), "duration": 1e6}, interval=0.1)
+    env.reset(seed=1)
+    simulation = env.simulation
+    assert simulation is not None
+
+    def interrupted() -> None:
+        threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+        simulation.advance(1e6)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert simulation.advance(1.0) < 1e6
 
 
 def test_a_closed_environment_needs_a_reset() -> None:

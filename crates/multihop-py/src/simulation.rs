@@ -1,7 +1,7 @@
 //! A run that Python advances step by step.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use multihop_core::{Duration, Instant};
@@ -48,13 +48,32 @@ impl Simulation {
             let (ends, reached) = &*steps;
             // An error means that the thread has ended, which `answer` reports.
             let _ = ends.send(Instant::ZERO + Duration::from_secs_f64(end));
-            answer(reached).map(Instant::as_secs_f64)
+            self.interruptible(reached).map(Instant::as_secs_f64)
         })
     }
 
     /// Ends `advance` as soon as the events of this instant have been handled. Controllers call this method.
     fn pause(&self) {
         self.is_paused.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Simulation {
+    /// Waits for the end of the step. A signal such as that of Ctrl-C ends the step early, and its exception is raised;
+    /// the simulation can go on afterwards.
+    fn interruptible(&self, reached: &Receiver<PyResult<Instant>>) -> PyResult<Instant> {
+        let mut interrupted = Ok(());
+        loop {
+            match reached.recv_timeout(SIGNAL_CHECK) {
+                Err(RecvTimeoutError::Timeout) if interrupted.is_ok() => {
+                    interrupted = Python::attach(|py| py.check_signals());
+                }
+                // The thread clears the flag when it begins with the step, which may be later than the signal.
+                Err(RecvTimeoutError::Timeout) => self.pause(),
+                Err(RecvTimeoutError::Disconnected) => return interrupted.and_then(|()| answer(reached)),
+                Ok(instant) => return interrupted.and(instant),
+            }
+        }
     }
 }
 
@@ -104,5 +123,7 @@ fn step(live: &mut Live<'_>, end: Instant, is_paused: &AtomicBool) {
 
 /// The shortest time: the simulator handles the events before an instant.
 const TICK: Duration = Duration::from_nanos(1);
+/// Interval between checks for signals during a step.
+const SIGNAL_CHECK: std::time::Duration = std::time::Duration::from_millis(50);
 /// Latest end of a step, s.
 const MAX_SECONDS: f64 = 1e9;

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use multihop_scenario::{Extension, Extensions, NewControl};
 use multihop_transport::congestion::Algorithm;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::PyType;
 
 pub(crate) use base::Base;
@@ -46,7 +47,8 @@ pub(crate) fn extensions(py: Python<'_>, controllers: Vec<Controller>) -> PyResu
 }
 
 fn register(name: String, version: String, class: &Bound<'_, PyType>) -> PyResult<(Extension, NewControl)> {
-    let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    // A thread that waits here for another one detaches from Python: the other one may run Python code meanwhile.
+    let mut registered = REGISTERED.lock_py_attached(class.py()).unwrap_or_else(PoisonError::into_inner);
     let is_known = |known: &&Registered| {
         known.extension.name == name && known.extension.version == version && known.class.is(class)
     };
