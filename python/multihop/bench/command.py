@@ -144,9 +144,11 @@ def bench(options: argparse.Namespace, contenders: Sequence[Contender]) -> Judge
             for _, contender, _, one in planned
             if contender.program and one.key not in journal
         ]
-        for line in by_program(options.program, missing, processors(options.jobs)):
-            journal.append(line)
-        journal.sync()
+        try:
+            for line in by_program(options.program, missing, processors(options.jobs)):
+                journal.append(line)
+        finally:
+            journal.sync()
     judged = Judged(chosen, [contender.name for contender in contenders], seeds)
     for network, contender, seed, one in planned:
         judged.add(network, contender.name, seed, journal.result(one.key))

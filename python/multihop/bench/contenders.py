@@ -79,6 +79,7 @@ def _contents_hash(program: Path) -> bytes:
 
 def by_program(program: Path, runs: Sequence[tuple[str, Request]], jobs: int) -> Iterator[str]:
     """Lines of a journal: runs of a program with controllers in Rust, `multihop_cli::main_with`."""
+    build = f"{program.name} {_contents_hash(program).hex()[:16]}"
     with tempfile.TemporaryDirectory(prefix="multihop-") as scratch, ThreadPoolExecutor(jobs) as pool:
 
         def perform(key: str, request: Request) -> str:
@@ -99,7 +100,7 @@ def by_program(program: Path, runs: Sequence[tuple[str, Request]], jobs: int) ->
                 raise _core.RunError(f"{program}: {done.stderr.strip()}")
             result = json.loads((out / "result.json").read_text("utf-8"))
             series = (out / "series.csv").read_text("utf-8")
-            return json.dumps({"key": key, "version": _core.build(), "result": result, "series": series})
+            return json.dumps({"key": key, "version": build, "result": result, "series": series})
 
         started = [pool.submit(perform, key, request) for key, request in runs]
         try:
