@@ -57,6 +57,17 @@ fn a_run_is_its_scenario_and_its_seed() {
     }
 }
 
+/// The version is part of the keys of stored runs: with another stack the runs are performed again.
+#[test]
+fn versions_are_those_of_the_lock_file() {
+    let [lock, config] = [include_str!("../../../../Cargo.lock"), include_str!("../../src/config.rs")];
+    for name in ["quinn-proto", "noq-proto"] {
+        let (_, package) = lock.split_once(&format!("name = \"{name}\"\n")).unwrap();
+        let version = package.lines().next().unwrap().replace(" = ", ": ");
+        assert!(config.contains(&version), "{name}: config.rs has not {version}");
+    }
+}
+
 #[test]
 fn every_controller_delivers_over_two_hops() {
     let newreno = result("newreno", "1").totals.goodput_kbps;
