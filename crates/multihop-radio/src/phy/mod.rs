@@ -80,4 +80,6 @@ pub enum Verdict {
     Error,
     /// The frame was lost because of another signal (collision).
     Collision,
+    /// The frame was lost because of another signal, but the station would have missed it anyway.
+    MissedCollision,
 }

@@ -30,6 +30,19 @@ enum State {
     Missed,
     /// The frame is lost, because another frame was too strong.
     Collided,
+    /// Another frame was too strong, but the station transmitted and would have missed the frame anyway.
+    CollidedAndMissed,
+}
+
+impl State {
+    /// The state after a collision.
+    fn collided(self) -> Self {
+        if matches!(self, Self::Missed | Self::CollidedAndMissed) {
+            Self::CollidedAndMissed
+        } else {
+            Self::Collided
+        }
+    }
 }
 
 /// A frame that arrives at a station.
@@ -60,13 +73,14 @@ impl ThresholdReceiver {
     /// Processes the first bit of a frame. `capture` is the power ratio from which the frame being received
     /// survives another signal.
     pub fn signal_starts(&mut self, now: Instant, arrival: &Arrival, capture: f64) -> Effect {
+        let state = match (now < self.transmitting_until, arrival.decodable) {
+            (true, _) => State::Missed,
+            (false, true) => State::Good,
+            (false, false) => State::Weak,
+        };
+        let arriving = Current { id: arrival.id, power: arrival.power, end: arrival.end, state };
         let Some(current) = &mut self.current else {
-            let state = match (now < self.transmitting_until, arrival.decodable) {
-                (true, _) => State::Missed,
-                (false, true) => State::Good,
-                (false, false) => State::Weak,
-            };
-            self.current = Some(Current { id: arrival.id, power: arrival.power, end: arrival.end, state });
+            self.current = Some(arriving);
             return Effect::Occupied;
         };
         if current.power >= capture * arrival.power {
@@ -75,10 +89,9 @@ impl ThresholdReceiver {
         // A stronger second frame is not captured either, because ns-2 has no late capture. The frame that
         // ends later occupies the receiver.
         if arrival.end > current.end {
-            *current =
-                Current { id: arrival.id, power: arrival.power, end: arrival.end, state: State::Collided };
+            *current = arriving;
         }
-        current.state = State::Collided;
+        current.state = current.state.collided();
         Effect::Collided
     }
 
@@ -93,16 +106,18 @@ impl ThresholdReceiver {
             State::Weak => Verdict::Error,
             State::Missed => Verdict::Missed,
             State::Collided => Verdict::Collision,
+            State::CollidedAndMissed => Verdict::MissedCollision,
         }
     }
 
     /// Starts this station's own transmission; a reception in progress is lost.
     pub fn transmit(&mut self, until: Instant) {
         self.transmitting_until = until;
-        if let Some(current) = &mut self.current
-            && current.state != State::Collided
-        {
-            current.state = State::Missed;
+        if let Some(current) = &mut self.current {
+            current.state = match current.state {
+                State::Good | State::Weak | State::Missed => State::Missed,
+                State::Collided | State::CollidedAndMissed => State::CollidedAndMissed,
+            };
         }
     }
 
@@ -193,5 +208,22 @@ mod tests {
         r.signal_starts(at(400), &arrival(3, 200.0, 500), CAPTURE);
         r.transmit(at(600));
         assert_eq!(r.signal_ends(at(500), 3), Verdict::Deaf, "still sending");
+    }
+
+    #[test]
+    fn a_transmitting_station_misses_frames_that_collide() {
+        let mut r = ThresholdReceiver::default();
+        r.transmit(at(100));
+        r.signal_starts(at(1), &arrival(1, 200.0, 150), CAPTURE);
+        r.signal_starts(at(2), &arrival(2, 200.0, 160), CAPTURE);
+        assert_eq!(r.signal_ends(at(160), 2), Verdict::MissedCollision, "both began meanwhile");
+        r.signal_starts(at(200), &arrival(3, 200.0, 300), CAPTURE);
+        r.signal_starts(at(201), &arrival(4, 200.0, 300), CAPTURE);
+        r.transmit(at(250));
+        assert_eq!(r.signal_ends(at(300), 3), Verdict::MissedCollision, "the station gave up receiving");
+        r.transmit(at(450));
+        r.signal_starts(at(440), &arrival(5, 200.0, 500), CAPTURE);
+        r.signal_starts(at(460), &arrival(6, 200.0, 600), CAPTURE);
+        assert_eq!(r.signal_ends(at(600), 6), Verdict::Collision, "the later frame began afterwards");
     }
 }

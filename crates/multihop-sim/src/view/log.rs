@@ -219,7 +219,8 @@ impl View {
     ) {
         let is_for_all = frame.to == BROADCAST || frame.to == frame.from;
         let is_heard = is_for_all && verdict != Verdict::Ignored;
-        if !self.is_detailed() || (frame.to != node && !is_heard && verdict != Verdict::Collision) {
+        let is_collision = matches!(verdict, Verdict::Collision | Verdict::MissedCollision);
+        if !self.is_detailed() || (frame.to != node && !is_heard && !is_collision) {
             return;
         }
         let Some(reception) = reception() else { return };
@@ -396,7 +397,7 @@ fn code(verdict: Verdict) -> u32 {
         Verdict::Good => 2,
         Verdict::Missed => 3,
         Verdict::Error => 4,
-        Verdict::Collision => 5,
+        Verdict::Collision | Verdict::MissedCollision => 5,
     }
 }
 

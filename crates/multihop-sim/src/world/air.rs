@@ -463,13 +463,13 @@ impl Air {
             Verdict::Good => delivered = station.mac.receive(now, frame, &self.config),
             Verdict::Missed => {
                 self.stats.overlaps(now, to, station.busy_since);
-                station.mac.miss_frame(now, &self.config);
+                lose(station, verdict, now, &self.config);
             }
-            Verdict::Error => station.mac.receive_error(now, &self.config),
-            Verdict::Collision => {
+            Verdict::Error => lose(station, verdict, now, &self.config),
+            Verdict::Collision | Verdict::MissedCollision => {
                 self.collisions += 1;
                 self.stats.overlaps(now, to, station.busy_since);
-                station.mac.receive_error(now, &self.config);
+                lose(station, verdict, now, &self.config);
                 context.observer.collided(now, (self.interface, to), frame);
             }
         }
@@ -546,6 +546,16 @@ impl Air {
 /// Access category of each flow; `None` without EDCA.
 fn categories(scenario: &Scenario, mac: &MacParams) -> Option<Vec<Category>> {
     mac.edca.as_ref().map(|_| scenario.flows.iter().map(|flow| flow.category).collect())
+}
+
+/// Tells the MAC that a frame ended which the station did not receive.
+#[inline]
+fn lose(station: &mut Station, verdict: Verdict, now: Instant, config: &MacConfig) {
+    if matches!(verdict, Verdict::Missed | Verdict::MissedCollision) {
+        station.mac.miss_frame(now, config);
+    } else {
+        station.mac.receive_error(now, config);
+    }
 }
 
 /// Processes the last bit of an aggregate at a station. Sets the bits of `intact` for the MPDUs received without
