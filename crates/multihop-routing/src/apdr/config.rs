@@ -27,6 +27,9 @@ pub struct Reservation {
     /// Delay above which a path is replaced by the best path, s.
     #[key(TIMEOUT, off)]
     pub max_delay: Option<Duration>,
+    /// Time without packets after which a flow counts as ended and its path is released, s; 300 s unless a program
+    /// sets it.
+    pub silence: Duration,
 }
 
 /// Reaction of a flow to a failed link of its path: the MAC of the source reports a link failure, or the topology no
@@ -71,6 +74,9 @@ impl Default for Config {
 
 impl Default for Reservation {
     fn default() -> Self {
-        Self { on_break: OnBreak::Hold, max_delay: None }
+        Self { on_break: OnBreak::Hold, max_delay: None, silence: SILENCE }
     }
 }
+
+/// Time without packets after which a flow counts as ended. It exceeds the pause of any transport between two attempts.
+const SILENCE: Duration = Duration::from_secs(300);

@@ -4,13 +4,14 @@
 //! route, which nodes on the path follow regardless of their own routing tables.
 
 mod config;
+mod reservations;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Duration, Instant, Machine};
+use multihop_core::{DropReason, Instant, Machine};
 use multihop_wire::dsr::{Addresses, SourceRoute};
 
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent, Ticket};
@@ -19,17 +20,16 @@ use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 use crate::olsr;
 
 pub use config::{Config, OnBreak, Reservation};
+pub use reservations::Reservations;
 
 /// An agent with a reserved path for each flow.
 #[derive(Clone, Debug)]
 pub struct Agent {
     olsr: olsr::Agent,
     address: Ipv4Addr,
-    config: Reservation,
     /// Reserved paths by destination and flow label.
-    paths: BTreeMap<(Ipv4Addr, u32), Reserved>,
+    reservations: Reservations<(Ipv4Addr, u32)>,
     outputs: VecDeque<Output>,
-    counters: Counters,
 }
 
 /// Counters of an APDR agent.
@@ -41,24 +41,10 @@ pub struct Counters {
     pub reselected: u64,
 }
 
-#[derive(Clone, Debug)]
-struct Reserved {
-    /// Nodes of the path from the first hop to the destination.
-    path: Addresses,
-    used: Instant,
-}
-
 impl Agent {
     /// Wraps the OLSR agent of the node with this address; the OLSR agent must have a metric.
     pub const fn new(address: Ipv4Addr, olsr: olsr::Agent, config: Reservation) -> Self {
-        Self {
-            olsr,
-            address,
-            config,
-            paths: BTreeMap::new(),
-            outputs: VecDeque::new(),
-            counters: Counters { reserved: 0, reselected: 0 },
-        }
+        Self { olsr, address, reservations: Reservations::new(config), outputs: VecDeque::new() }
     }
 
     /// The OLSR agent inside this agent.
@@ -68,12 +54,13 @@ impl Agent {
 
     /// Counters since the start of the agent.
     pub const fn counters(&self) -> Counters {
-        self.counters
+        self.reservations.counters()
     }
 
     fn send(&mut self, now: Instant, packet: Routable) {
         self.olsr.expect_use(now, packet.destination);
-        match self.path_for(now, packet.destination, packet.flow) {
+        let flow = (packet.destination, packet.flow);
+        match self.reservations.use_path(now, &mut self.olsr, flow, packet.destination) {
             Some(path) => {
                 let (ticket, route) = (packet.ticket, Some(Arc::new(source_route(&path))));
                 let next_hop = self.olsr.interface_of(path[0]).unwrap_or(path[0]);
@@ -81,34 +68,6 @@ impl Agent {
             }
             // Without a path, or with too many hops for a source route, the packet is routed hop by hop.
             None => self.olsr.handle(now, Input::Packet(packet)),
-        }
-    }
-
-    /// The reserved path of a flow; reserves one if there is none.
-    fn path_for(&mut self, now: Instant, destination: Ipv4Addr, flow: u32) -> Option<Addresses> {
-        let before = self.paths.get_mut(&(destination, flow)).map(|reserved| {
-            reserved.used = now;
-            reserved.path
-        });
-        if before.is_some_and(|path| self.stays(&path)) {
-            return before;
-        }
-        let Some(path) = self.olsr.path(destination).and_then(Addresses::collect) else { return before };
-        match before {
-            None => {
-                self.paths.retain(|_, reserved| now.saturating_since(reserved.used) < MEMORY);
-                self.counters.reserved += 1;
-            }
-            Some(before) => self.counters.reselected += u64::from(before != path),
-        }
-        self.paths.insert((destination, flow), Reserved { path, used: now });
-        Some(path)
-    }
-
-    fn stays(&self, path: &[Ipv4Addr]) -> bool {
-        match self.olsr.cost_of(path) {
-            None => self.config.on_break == OnBreak::Hold,
-            Some(cost) => self.config.max_delay.is_none_or(|most| cost <= most.as_micros()),
         }
     }
 
@@ -161,7 +120,7 @@ impl RoutingAgent for Agent {
 
     fn route_changes(&self) -> Option<RouteChanges> {
         let changes = self.olsr.route_changes()?;
-        Some(RouteChanges { changes: changes.changes + self.counters.reselected, ..changes })
+        Some(RouteChanges { changes: changes.changes + self.counters().reselected, ..changes })
     }
 }
 
@@ -184,10 +143,6 @@ fn source_route(path: &[Ipv4Addr]) -> SourceRoute {
     let segments_left = u8::try_from(route.len()).expect("at most 16");
     SourceRoute { first_hop_external: false, last_hop_external: false, salvage: 0, segments_left, route }
 }
-
-/// Time without packets after which a flow counts as ended. It exceeds the pause of any transport between two
-/// attempts.
-const MEMORY: Duration = Duration::from_secs(300);
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::vec;
 use std::vec::Vec;
 
-use multihop_core::Rng;
+use multihop_core::{Duration, Rng};
 use multihop_wire::olsr::{
     self as olsr_wire, Body, Costs, Hello, HelloLink, LinkCode, Packet, Report, Tc, TimeCode, Willingness,
 };
@@ -27,7 +27,11 @@ impl Bench {
         let agent = Agent::new(
             node(OWN),
             olsr,
-            Reservation { on_break, max_delay: max_cost.map(Duration::from_micros) },
+            Reservation {
+                on_break,
+                max_delay: max_cost.map(Duration::from_micros),
+                ..Reservation::default()
+            },
         );
         let mut bench = Self { agent, now: Instant::ZERO, sequence: 0 };
         bench.costs(1_000, 2_000);
@@ -190,5 +194,20 @@ fn inactive_flows_are_forgotten() {
     }
     b.at(310).costs(1, 1);
     b.sends(99);
-    assert_eq!(b.agent.paths.len(), 1);
+    assert_eq!(b.agent.reservations.len(), 1);
+}
+
+#[test]
+fn a_path_is_released_when_its_flow_is_silent() {
+    let mut b = Bench::new(OnBreak::Hold, None);
+    b.sends(1);
+    b.at(100).sends(1);
+    let due = Instant::ZERO + Duration::from_secs(400);
+    assert_eq!(b.agent.reservations.due(), Some(due), "300 s after the last packet");
+    let just_before = Instant::ZERO + Duration::from_millis(399_999);
+    b.agent.reservations.release(just_before);
+    let paths: Vec<_> = b.agent.reservations.paths().map(|(flow, path, _)| (flow.1, path.to_vec())).collect();
+    assert_eq!(paths, [(1, vec![node(2), node(4)])]);
+    b.agent.reservations.release(due);
+    assert!(b.agent.reservations.is_empty());
 }

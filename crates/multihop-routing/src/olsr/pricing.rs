@@ -136,7 +136,7 @@ impl Agent {
     }
 
     /// The interface address of a neighbour.
-    pub(crate) fn interface_of(&self, neighbour: Ipv4Addr) -> Option<Ipv4Addr> {
+    pub fn interface_of(&self, neighbour: Ipv4Addr) -> Option<Ipv4Addr> {
         self.neighbours.get(neighbour)?.via
     }
 

@@ -218,10 +218,15 @@ fn every_key_of_apdr() {
     let expected = olsr::Hysteresis { scaling: 250_000, ..olsr::Hysteresis::default() };
     assert_eq!(apdr(links).hysteresis, Some(expected), "of links, not of routes");
     let reservation = |keys| config::<apdr::Config>("apdr-pr", keys).reservation.expect("paths are reserved");
-    let hold = apdr::Reservation { on_break: apdr::OnBreak::Hold, max_delay: None };
+    let hold =
+        apdr::Reservation { on_break: apdr::OnBreak::Hold, max_delay: None, ..apdr::Reservation::default() };
     assert_eq!(reservation(""), hold);
     let keys = "on_break = \"reselect\"\nmax_delay = 0.25";
-    let reselect = apdr::Reservation { on_break: apdr::OnBreak::Reselect, max_delay: Some(ms(250)) };
+    let reselect = apdr::Reservation {
+        on_break: apdr::OnBreak::Reselect,
+        max_delay: Some(ms(250)),
+        ..apdr::Reservation::default()
+    };
     assert_eq!(reservation(keys), reselect);
     let limit = refused("apdr-pr", "metric = \"etx\"\nmax_delay = 0.25");
     assert!(limit.contains("routing.max_delay: the limit is a delay"), "{limit}");
