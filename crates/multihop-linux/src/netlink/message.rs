@@ -30,6 +30,16 @@ impl Request {
         request
     }
 
+    /// Attributes inside of an attribute, without the header of a request.
+    pub(crate) const fn nested() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Bytes that were appended to a [nested](Self::nested) list of attributes.
+    pub(crate) fn content(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Appends bytes without padding.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend_from_slice(bytes);

@@ -11,6 +11,7 @@ mod message;
 mod news;
 mod queues;
 mod routes;
+mod segments;
 mod wifi;
 
 pub use events::Events;
@@ -20,4 +21,8 @@ pub use message::{Message, Request, attributes, family};
 pub use news::{News, RouteChange, failed_neighbour, route_change};
 pub use queues::{Queue, queues};
 pub use routes::{Route, add_route, remove_route, routes};
+pub use segments::{
+    FlowRule, SegmentRoute, add_flow_rule, add_segment_route, flow_rules, remove_flow_rule,
+    remove_segment_route, set_host_address, set_unreachable,
+};
 pub use wifi::{Channel, Station, Wifi};
