@@ -68,6 +68,12 @@ pub struct Config {
     /// User as whom the daemon goes on after its start, with the rights that routes need and no others.
     #[key(LONGEST)]
     pub user: Option<String>,
+    /// Reservation of paths, under apdr-pr: each flow keeps the path of its first packet.
+    pub reservation: Option<apdr::Reservation>,
+    /// Ports of the flows of TCP and UDP whose paths are reserved, under apdr-pr, at either end of a flow; without it
+    /// all ports.
+    #[key(1..=65_535)]
+    pub reserve: Vec<u16>,
     /// Name of the protocol in scenarios.
     pub protocol: &'static str,
     /// Networks whose hosts are searched for when a packet needs a route, under aodv: ADDRESS/BITS, or default; without it those of the
@@ -99,6 +105,8 @@ impl Default for Config {
             priority: 698,
             forward: true,
             user: None,
+            reservation: None,
+            reserve: Vec::new(),
             protocol: "olsr",
             on_demand: None,
             is_confined: true,
@@ -147,8 +155,9 @@ impl Config {
         let kinds: Vec<_> = built_in.chain(extensions.iter().map(|one| (one.name, one.help))).collect();
         keys.about(help).table(name, &mut |keys| {
             keys.kinds("protocol", Some(0), &kinds, &mut |kind, keys| {
+                self.reservation = None;
                 (self.protocol, self.routing) = match PROTOCOLS.get(kind) {
-                    Some(Protocol { name, read, .. }) => (*name, read(keys)),
+                    Some(Protocol { name, read, .. }) => (*name, read(keys, &mut self.reservation)),
                     None => {
                         let protocol = extensions[kind - PROTOCOLS.len()];
                         (protocol.name, Routing::Extension(HostProtocol::read(protocol, keys)))
@@ -204,6 +213,20 @@ impl Config {
         }
         if self.key_file.is_none() && !self.further_key_files.is_empty() {
             keys.refuse("further_keys", "allowed with key".into());
+        }
+        if self.reservation.is_some() && self.family == Family::Ipv6 {
+            let problem =
+                "found true, allowed with protocol = \"olsr\" or \"apdr\": apdr-pr has flows of IPv4";
+            keys.refuse("ipv6", problem.into());
+        }
+        if self.reservation.is_none() && !self.reserve.is_empty() {
+            keys.refuse("reserve", "allowed with protocol = \"apdr-pr\"".into());
+        }
+        if self.reserve.len() > MAX_PORTS {
+            keys.refuse(
+                "reserve",
+                format!("found {} ports, allowed: at most {MAX_PORTS}", self.reserve.len()),
+            );
         }
         if !self.routing.is_on_demand() {
             if self.on_demand.is_some() {
@@ -331,14 +354,14 @@ impl Routing {
 struct Protocol {
     name: &'static str,
     help: &'static str,
-    read: fn(&mut dyn Visitor) -> Routing,
+    read: fn(&mut dyn Visitor, &mut Option<apdr::Reservation>) -> Routing,
 }
 
 static PROTOCOLS: &[Protocol] = &[
     Protocol {
         name: "olsr",
         help: "Optimised link state routing (RFC 3626), with the values that it suggests.",
-        read: |keys| {
+        read: |keys, _| {
             let mut config = olsr::Config::for_hosts();
             config.keys(keys);
             of_olsr(config, keys)
@@ -347,18 +370,17 @@ static PROTOCOLS: &[Protocol] = &[
     Protocol {
         name: "apdr",
         help: "OLSR with routes of least average delay; clocks need not agree.",
-        read: |keys| {
-            let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
-            let olsr = olsr::Config::for_hosts().with_metric(metric);
-            let mut config = apdr::Config { olsr, reservation: None };
-            config.keys(keys);
-            of_olsr(config.olsr, keys)
-        },
+        read: |keys, reservation| of_apdr(None, keys, reservation),
+    },
+    Protocol {
+        name: "apdr-pr",
+        help: "APDR, and each flow of IPv4 keeps the path of its first packet, by segment routing over IPv6 (SRv6).",
+        read: |keys, reservation| of_apdr(Some(apdr::Reservation::default()), keys, reservation),
     },
     Protocol {
         name: "aodv",
         help: "Routes that are searched for when a packet needs them (RFC 3561), with the values of AODV-UU.",
-        read: |keys| {
+        read: |keys, _| {
             let mut config = aodv::Config::for_hosts();
             config.keys(keys);
             if config.link_failure == aodv::LinkFailure::Mac {
@@ -368,6 +390,20 @@ static PROTOCOLS: &[Protocol] = &[
         },
     },
 ];
+
+/// Reads the keys of APDR, with reserved paths if `reservation` has a value.
+fn of_apdr(
+    reservation: Option<apdr::Reservation>,
+    keys: &mut dyn Visitor,
+    read: &mut Option<apdr::Reservation>,
+) -> Routing {
+    let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
+    let olsr = olsr::Config::for_hosts().with_metric(metric);
+    let mut config = apdr::Config { olsr, reservation };
+    config.keys(keys);
+    *read = config.reservation;
+    of_olsr(config.olsr, keys)
+}
 
 /// Refuses options of OLSR that need more than a real interface offers: reports of the MAC, synchronized
 /// clocks, and the load of this host's own packets.
@@ -387,6 +423,8 @@ fn of_olsr(config: olsr::Config, keys: &mut dyn Visitor) -> Routing {
 }
 
 const HELLO_ONLY: &str = "found \"mac\", allowed on real interfaces: \"hello\"";
+/// Largest number of ports of flows with reserved paths.
+const MAX_PORTS: usize = 64;
 /// Longest names and addresses, in characters.
 const LONGEST: usize = 100;
 /// Longest path of a file, in characters.

@@ -2,6 +2,7 @@
 
 mod load;
 mod report;
+mod reserve;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -20,15 +21,18 @@ use thiserror::Error;
 
 use crate::catcher::Catcher;
 use crate::config::Config;
+use crate::flush::flush;
 use crate::inbox::Waiting;
-use crate::kernel::{Installed, flush};
+use crate::kernel::Installed;
 use crate::links::LinkMonitor;
 use crate::parameters::Parameters;
+use crate::paths::is_segment;
 use crate::prefix::{Family, is_of_link};
 use crate::router::{Datagram, PacketOutcome, Port, Router};
 use crate::socket::PortSocket;
 use crate::status::Reporter;
 use load::Load;
+use reserve::Reserver;
 use watch::Watched;
 
 /// Reason for which a daemon cannot start or continue.
@@ -134,6 +138,8 @@ struct Daemon {
     installed: Installed,
     /// Link between AODV and this host; `None` under other protocols.
     catcher: Option<Catcher>,
+    /// Flows and their paths; `None` unless paths are reserved.
+    reserver: Option<Reserver>,
     /// Measurements of queues and radios; `None` unless routes are chosen by delay.
     links: Option<LinkMonitor>,
     parameters: Parameters,
@@ -178,6 +184,8 @@ impl Daemon {
         let sandbox = sandbox.tried("prepare the sandbox")?;
         let catcher = config.routing.is_on_demand().then(Catcher::open).transpose();
         let catcher = catcher.tried("catch packets without a route (needs CAP_NET_ADMIN and CAP_NET_RAW)")?;
+        let reserver = config.reservation.map(|_| Reserver::open()).transpose();
+        let reserver = reserver.tried("reserve paths (needs CAP_NET_ADMIN, CAP_NET_RAW and IPv6)")?;
         let links = LinkMonitor::new(Instant::ZERO, &config.routing);
         let mut daemon = Self {
             router: Router::new(config, seed, epoch.as_secs()),
@@ -188,6 +196,7 @@ impl Daemon {
             waiting: BTreeMap::new(),
             installed: Installed::default(),
             catcher,
+            reserver,
             links,
             parameters,
             load: Load::new(),
@@ -234,6 +243,7 @@ impl Daemon {
         if let Some(catcher) = &mut self.catcher {
             catcher.handle_timeout(now).tried("watch packets")?;
         }
+        self.handle_flows(now).tried("watch flows")?;
         self.release(now);
         self.look_at_links(now);
         // HELLOs contain the time at which they leave.
@@ -259,6 +269,7 @@ impl Daemon {
         let routes = self.router.routes(now);
         self.watch(now, &routes);
         let is_part = self.installed.update(&routes, self.router.config(), self.keep_until.is_some());
+        self.update_paths(now);
         let cost = self.load.measure();
         self.load.routes.spend(now, cost);
         if is_part {
@@ -324,13 +335,15 @@ impl Daemon {
         let due = earliest(due, (!is_reading).then(|| self.load.reading.ready_at()));
         let due = earliest(due, earliest(self.retry_at, self.keep_until));
         let due = earliest(due, self.catcher.as_ref().and_then(Catcher::deadline));
+        let due = earliest(due, self.reserver.as_ref().and_then(Reserver::deadline));
         let due = earliest(due, self.links.as_ref().map(LinkMonitor::due));
         let left = due.map(|at| at.saturating_since(now).into());
         let fixed: [_; FIXED] = [stop.0.bell.as_fd(), self.events.as_fd()];
         let reporters = self.reporters.iter().map(Reporter::as_fd);
         let catcher = self.catcher.iter().flat_map(Catcher::descriptors);
         let sockets = self.sockets.iter().filter(|_| is_reading).map(|open| open.socket.as_fd());
-        let all = fixed.into_iter().chain(reporters).chain(sockets).chain(catcher);
+        let flows = self.reserver.iter().map(Reserver::as_fd);
+        let all = fixed.into_iter().chain(reporters).chain(sockets).chain(catcher).chain(flows);
         let descriptors: Vec<BorrowedFd<'_>> = all.collect();
         let ready = readable(&descriptors, left).tried("wait")?;
         let now = self.now();
@@ -344,6 +357,10 @@ impl Daemon {
         self.process();
         if let Some(&[packets, used, neighbours]) = ready[first + sockets..].as_array() {
             self.catch(now, packets, used, neighbours)?;
+        }
+        // Paths are not reserved under AODV, whose descriptors are the other ones.
+        if ready[first + sockets..] == [true] {
+            self.take_flows(now).tried("watch flows")?;
         }
         if ready[1] && self.events.take().tried("watch the interfaces")? {
             self.look(now)?;
@@ -419,7 +436,8 @@ impl Daemon {
     fn look(&mut self, now: Instant) -> Result<(), RouteError> {
         self.retry_at = None;
         let families = self.router.config().families();
-        let all = interfaces().tried("list the interfaces")?;
+        let found = interfaces().tried("list the interfaces")?;
+        let all = without_segments(&found);
         let (mut wanted, mut waiting) = (Vec::new(), BTreeMap::new());
         let names = self.router.config().interfaces.clone();
         for name in &names {
@@ -459,6 +477,12 @@ impl Daemon {
                     if self.catcher.is_some() {
                         self.parameters.accept_from_anywhere(name);
                     }
+                    if self.reserver.is_some() {
+                        self.parameters.follow_segments(name);
+                        if self.router.config().forward {
+                            self.parameters.forward(Family::Ipv6);
+                        }
+                    }
                     tracing::info!(interface = name, %address, "interface opened");
                     let name = name.clone();
                     self.sockets.push(Open { name, port: Port::new(index, address), socket });
@@ -484,6 +508,7 @@ impl Daemon {
             let (main, config) = (self.router.main(), self.router.config());
             catcher.set(&open, main, config).tried("catch packets without a route")?;
         }
+        self.look_at_paths(&found).tried("watch flows")?;
         self.installed.look().tried("list the routes")?;
         self.update_soon(now);
         Ok(())
@@ -509,6 +534,10 @@ impl Daemon {
                 not_reloaded("a running daemon cannot change to or from AODV: start it again");
                 Ok(())
             }
+            Ok(config) if config.reservation.is_some() != self.reserver.is_some() => {
+                not_reloaded("a running daemon cannot change to or from apdr-pr: start it again");
+                Ok(())
+            }
             Ok(config) => {
                 if config.routing != self.router.config().routing {
                     self.keep_until = Some(now + config.routing.hold());
@@ -528,6 +557,15 @@ impl Daemon {
 
 fn not_reloaded(problem: &str) {
     tracing::warn!(error = problem, "configuration not reloaded: the daemon keeps the earlier one");
+}
+
+/// Interfaces without the addresses for segments, which are no addresses of the host for others.
+fn without_segments(all: &[Interface]) -> Vec<Interface> {
+    let mut all = all.to_vec();
+    for interface in &mut all {
+        interface.addresses.retain(|one| !is_segment(one.address));
+    }
+    all
 }
 
 /// An interface with all of its addresses.

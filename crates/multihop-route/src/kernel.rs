@@ -8,7 +8,7 @@ use multihop_linux::netlink::{Route, add_route, remove_route, routes};
 
 use crate::budget::take_turns;
 use crate::config::Config;
-use crate::prefix::{Family, Prefix};
+use crate::prefix::Prefix;
 use crate::router::Path;
 
 /// The protocol number of this daemon's routes: `ip route show proto 77`.
@@ -115,14 +115,6 @@ type Distance = (Option<u8>, Option<u64>);
 /// The neighbour over which a route leads.
 fn neighbour(route: &Route) -> IpAddr {
     route.via.unwrap_or(route.destination.0)
-}
-
-/// Removes all routes of a family with this daemon's protocol number; returns how many there were.
-pub fn flush(family: Family) -> io::Result<usize> {
-    let mut left = routes(PROTOCOL)?;
-    left.retain(|route| Family::of(route.destination.0) == family);
-    left.iter().try_for_each(|route| remove_route(route, PROTOCOL))?;
-    Ok(left.len())
 }
 
 /// Largest number of route changes in one round, which takes a few milliseconds.

@@ -44,10 +44,14 @@ mod catcher;
 mod config;
 mod daemon;
 mod delay;
+mod filter;
+mod flows;
+mod flush;
 mod inbox;
 mod kernel;
 mod links;
 mod parameters;
+mod paths;
 mod prefix;
 mod router;
 mod socket;
@@ -57,14 +61,17 @@ mod usage;
 pub use config::{Config, HostProtocol, Protocols, Routing};
 pub use daemon::{Reload, RouteError, Stop, run};
 pub use delay::Radio;
-pub use kernel::{PROTOCOL, flush};
+pub use flows::Flow;
+pub use flush::flush;
+pub use kernel::PROTOCOL;
 pub use links::QueueStatus;
+pub use paths::segment;
 pub use prefix::{Family, Prefix};
 pub use router::{
     Arrival, Counters, Datagram, Key, NeighbourInterface, OnDemandCounts, PacketOutcome, Path, Port, Reason,
-    Refusal, Router,
+    Refusal, ReservedPath, Router,
 };
 pub use status::{
     DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RefusalStatus,
-    RouteStatus, Status, control, status,
+    ReservedStatus, RouteStatus, Status, control, status,
 };

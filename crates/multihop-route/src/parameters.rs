@@ -31,6 +31,13 @@ impl Parameters {
         }
     }
 
+    /// Follows the segments in IPv6 packets that arrive over an interface.
+    pub(crate) fn follow_segments(&mut self, interface: &str) {
+        for of in ["all", interface] {
+            self.set(&format!("ipv6/conf/{of}/seg6_enabled"), "1");
+        }
+    }
+
     /// Accepts packets whose source is currently reached over another interface, or not at all: RFC 3704's
     /// loose mode instead of the strict mode.
     pub(crate) fn accept_from_anywhere(&mut self, interface: &str) {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -43,6 +43,8 @@ pub struct Status {
     pub neighbours: Vec<NeighbourStatus>,
     /// Routes to other hosts, by destination.
     pub routes: BTreeMap<String, RouteStatus>,
+    /// Flows with a reserved path, under apdr-pr.
+    pub reserved: Vec<ReservedStatus>,
     /// Routes in the kernel's tables.
     pub installed: usize,
     /// Number of changes of the kernel's tables, and number of changes that the kernel refused.
@@ -162,6 +164,17 @@ pub struct RouteStatus {
     pub hops: Option<u8>,
     /// Cost of the path if routes are chosen by cost, in microseconds, thousandths of transmissions, or the protocol's unit.
     pub cost: Option<u64>,
+}
+
+/// A flow with a reserved path.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReservedStatus {
+    /// Protocol, source and destination of the flow, such as `tcp 10.0.0.1:40000 > 10.0.0.5:80`.
+    pub flow: String,
+    /// Main addresses of the routers of the path, from the first hop to the last router.
+    pub routers: Vec<Ipv4Addr>,
+    /// Time since a packet of the flow was last observed, in seconds.
+    pub used_ago: f64,
 }
 
 /// Messages of an OLSR agent.

@@ -11,6 +11,11 @@ use nix::libc;
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 
+use crate::filter::{
+    ABSOLUTE, BYTE, ETHERTYPE_ALL, ETHERTYPE_IPV4, HALF, INDIRECT, JUMP_EQUAL, LOAD, LOAD_INDEX_OF_HEADER,
+    MIN_JUMP, NOTHING, RETURN, ancillary, from_interfaces, unless, word,
+};
+
 /// Observes one packet of each pair of hosts per tenth of a second. The kernel's filter drops further packets
 /// of pairs that were seen, so that a fast flow costs no more than a slow one and hides no other.
 #[derive(Debug)]
@@ -104,15 +109,8 @@ impl AsFd for Usage {
 /// Filter that passes the headers of unicast IPv4 packets that leave over one of the interfaces, except for
 /// the daemon's messages and the pairs in `seen`. The filter sees packets from the IP header on.
 fn program(interfaces: &[u32], seen: &[Pair]) -> Vec<SockFilter> {
-    let mut program = vec![ancillary(libc::SKF_AD_PKTTYPE), unless(PACKET_OUTGOING, 1), NOTHING];
+    let mut program = from_interfaces(interfaces);
     program.extend([ancillary(libc::SKF_AD_PROTOCOL), unless(ETHERTYPE_IPV4, 1), NOTHING]);
-    program.push(ancillary(libc::SKF_AD_IFINDEX));
-    let count = u8::try_from(interfaces.len()).unwrap_or(u8::MAX);
-    for (interface, left) in interfaces.iter().zip((0..count).rev()) {
-        // Jumps past the remaining interfaces and the end of the program.
-        program.push(SockFilter::new(JUMP_EQUAL, left + 1, 0, *interface));
-    }
-    program.push(NOTHING);
     // Multicast and broadcast packets are left out.
     program.extend([word(16), SockFilter::new(MIN_JUMP, 0, 1, 0xe000_0000), NOTHING]);
     // Messages of AODV are left out: UDP to its port, behind an IP header of any length.
@@ -137,42 +135,6 @@ fn program(interfaces: &[u32], seen: &[Pair]) -> Vec<SockFilter> {
     program.push(SockFilter::new(RETURN, 0, 0, KEPT));
     program
 }
-
-/// Instruction that loads a property of the packet from the kernel's metadata.
-fn ancillary(what: libc::c_int) -> SockFilter {
-    SockFilter::new(LOAD | WORD | ABSOLUTE, 0, 0, (libc::SKF_AD_OFF + what).cast_unsigned())
-}
-
-/// Instruction that loads a 32-bit word at offset `at` of the packet.
-const fn word(at: u32) -> SockFilter {
-    SockFilter::new(LOAD | WORD | ABSOLUTE, 0, 0, at)
-}
-
-/// Instruction that skips the next `skipped` instructions if the loaded value equals `value`.
-const fn unless(value: u32, skipped: u8) -> SockFilter {
-    SockFilter::new(JUMP_EQUAL, skipped, 0, value)
-}
-
-/// Instruction that ends the program and drops the packet.
-const NOTHING: SockFilter = SockFilter::new(RETURN, 0, 0, 0);
-
-// Instructions of linux/filter.h.
-const LOAD: u16 = 0x00;
-const WORD: u16 = 0x00;
-const HALF: u16 = 0x08;
-const BYTE: u16 = 0x10;
-const ABSOLUTE: u16 = 0x20;
-const INDIRECT: u16 = 0x40;
-const JUMP_EQUAL: u16 = 0x15;
-const MIN_JUMP: u16 = 0x35;
-/// The length of the IP header into the index.
-const LOAD_INDEX_OF_HEADER: u16 = 0xb1;
-const RETURN: u16 = 0x06;
-
-// Constants of linux/if_ether.h and linux/if_packet.h.
-const ETHERTYPE_ALL: u16 = 3;
-const ETHERTYPE_IPV4: u32 = 0x0800;
-const PACKET_OUTGOING: u32 = 4;
 
 /// Bytes of a header without options.
 const KEPT: u32 = 20;

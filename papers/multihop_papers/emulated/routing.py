@@ -254,7 +254,7 @@ DIAMOND = Experiment(
     title="routes of least delay, real daemons",
     found="The diamond of the paper on average path-delay routing (validation-apdr-diamond) with multihop route at each of its eight stations, kernels that forward, and the "
     f"kernel's Reno (iperf3) from S to D for {FLOW_SECONDS} s, with at most 64 KiB in flight: how often S changes its relay to D, and how often it returns to one that it left less than "
-    "10 s before. Kernels have no source routes, so that a path cannot be reserved for a flow; in its place, each node keeps its route while the path exists (hysteresis = 1).",
+    "10 s before. No path is reserved for the flow; each node keeps its route while the path exists (hysteresis = 1). tools/reserved_paths.py measures reserved paths.",
     emulated=True,
     scenario={
         "radio": {"rate": "11M"},

@@ -10,10 +10,10 @@ use multihop_routing::host::HostNeighbour;
 use super::Daemon;
 use crate::kernel::Installed;
 use crate::prefix::Prefix;
-use crate::router::NeighbourInterface;
+use crate::router::{NeighbourInterface, ReservedPath};
 use crate::status::{
     DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RefusalStatus,
-    RouteStatus, Status,
+    ReservedStatus, RouteStatus, Status,
 };
 
 impl Daemon {
@@ -64,6 +64,16 @@ impl Daemon {
     pub(super) fn name(&self, index: u32) -> String {
         let open = self.sockets.iter().find(|open| open.port.index == index);
         open.map_or_else(|| index.to_string(), |open| open.name.clone())
+    }
+
+    /// Flows with a reserved path.
+    fn reserved(&mut self, now: Instant) -> Vec<ReservedStatus> {
+        let path = |path: ReservedPath| ReservedStatus {
+            flow: path.flow.to_string(),
+            routers: path.routers,
+            used_ago: now.saturating_since(path.used).as_secs_f64(),
+        };
+        self.router.reserved(now).into_iter().map(path).collect()
     }
 
     pub(super) fn status(&mut self, now: Instant) -> Status {
@@ -125,6 +135,7 @@ impl Daemon {
             last_ago: now.saturating_since(one.last).as_secs_f64(),
         });
         let refusals = refusals.collect();
+        let reserved = self.reserved(now);
         let Installed { changes, refused: not_changed, .. } = self.installed;
         Status {
             protocol,
@@ -133,6 +144,7 @@ impl Daemon {
             interfaces,
             neighbours,
             routes,
+            reserved,
             installed: self.installed.len(),
             kernel_changes: [changes, not_changed],
             refused,

@@ -7,6 +7,7 @@ mod neighbours;
 mod on_demand;
 mod proactive;
 mod refusals;
+mod reserved;
 mod signature;
 mod signing;
 
@@ -15,11 +16,12 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use multihop_core::{Duration, Instant, Interface, Machine, Rng, earliest};
 use multihop_routing::host::HostAgent;
-use multihop_routing::{aodv, olsr};
+use multihop_routing::{aodv, apdr, olsr};
 use serde::Serialize;
 
 use crate::budget::before;
 use crate::config::{Config, Routing};
+use crate::flows::Flow;
 use crate::prefix::{Family, Prefix};
 use names::Names;
 use neighbours::{Known, Neighbours};
@@ -31,6 +33,7 @@ use signing::Signing;
 pub use neighbours::NeighbourInterface;
 pub use on_demand::{OnDemandCounts, PacketOutcome};
 pub use refusals::{Reason, Refusal};
+pub use reserved::ReservedPath;
 pub use signature::Key;
 
 /// A routing agent behind several interfaces, and the routes that it has found.
@@ -54,6 +57,8 @@ pub struct Router {
     epoch: u64,
     /// Signs and checks packets; `None` without a key.
     signing: Option<Signing>,
+    /// Paths of this host's flows; `None` if paths are not reserved.
+    reservations: Option<apdr::Reservations<Flow>>,
     counters: Counters,
     refusals: Refusals,
 }
@@ -198,6 +203,7 @@ impl Router {
         let mut rng = Rng::stream(seed, "routing", 0);
         Self {
             signing: config.key.clone().map(|key| Signing::new(key, rng.next_u64())),
+            reservations: config.reservation.map(apdr::Reservations::new),
             names: Names::new(if config.has_both_families() { Family::Ipv6 } else { config.family }),
             config,
             agent: None,
@@ -229,6 +235,10 @@ impl Router {
         }
         if config.key != self.config.key {
             self.signing = config.key.clone().map(|key| Signing::new(key, self.rng.next_u64()));
+        }
+        match (&mut self.reservations, config.reservation) {
+            (Some(reservations), Some(reservation)) => reservations.configure(reservation),
+            (reservations, reservation) => *reservations = reservation.map(apdr::Reservations::new),
         }
         self.config = Config { family: self.config.family, ..config };
         self.begin(now);

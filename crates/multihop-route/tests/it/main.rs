@@ -9,3 +9,4 @@ mod floods;
 mod ipv6;
 mod network;
 mod on_demand;
+mod reserved;
