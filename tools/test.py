@@ -312,7 +312,8 @@ def site() -> Counts:
 
 def install_tools() -> None:
     """Install programs without which tests are skipped: readers of captures, programs that use networks."""
-    packages = {name: name for name in ("tshark", "nginx", "curl", "babeld", "iperf3", "traceroute")}
+    same = ("tshark", "nginx", "curl", "babeld", "iperf3", "traceroute", "prometheus")
+    packages = {name: name for name in same}
     packages |= {"nft": "nftables", "sshd": "openssh-server", "ping": "iputils-ping"}
     for name, package in packages.items():
         path = os.environ.get("PATH", "") + ":/usr/sbin"

@@ -4,7 +4,7 @@
 //! * [`run`] is the daemon: it talks to the neighbours over UDP and updates the kernel's routes until [`Stop`] ends
 //!   it. [`Config`] has its interfaces, protocol, key and routing table.
 //! * [`Router`] is the daemon without sockets: datagrams and time go in; datagrams and routes come out.
-//! * [`status()`] asks a running daemon for its [`Status`], [`flush`] removes the routes of a daemon that was killed.
+//! * [`status()`] asks a running daemon for its [`Status`], [`flush()`] removes the routes of a daemon that was killed.
 //!
 //! Two routers on one link find each other:
 //!

@@ -109,7 +109,7 @@ pub(crate) struct RecvArgs {
         default_missing_value = "239.192.74.57:7457",
         value_parser = group,
         requires = "shared_key",
-        conflicts_with_all = ["words", "listen", "silent"]
+        conflicts_with_all = ["words", "listen", "silent", "metrics"]
     )]
     pub(crate) group: Option<SocketAddr>,
     #[command(flatten)]
@@ -130,6 +130,8 @@ pub(crate) struct RecvArgs {
     /// Replace existing files whose contents differ.
     #[arg(long)]
     pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
     #[command(flatten)]
     pub(crate) transfer: TransferArgs,
     #[command(flatten)]
@@ -283,6 +285,8 @@ pub(crate) struct TunnelArgs {
     #[arg(long)]
     pub(crate) fallback_tcp: bool,
     #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
+    #[command(flatten)]
     pub(crate) net: NetArgs,
     #[command(flatten)]
     pub(crate) sandbox: SandboxArgs,
@@ -375,6 +379,14 @@ pub(crate) enum RemoveKey {
         #[arg(value_name = "KEY|NOTE")]
         key: String,
     },
+}
+
+/// Options of the metrics for Prometheus.
+#[derive(Args, Clone)]
+pub(crate) struct MetricsArgs {
+    /// Serve metrics for Prometheus at this address, such as 127.0.0.1:9464.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 /// Options of the event log.
@@ -530,6 +542,8 @@ pub(crate) struct RouteArgs {
     /// Install routes only to destinations in this network. Can be repeated.
     #[arg(long, value_name = "NETWORK")]
     pub(crate) within: Vec<String>,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
     #[command(flatten)]
     pub(crate) log: LogArgs,
     #[command(flatten)]

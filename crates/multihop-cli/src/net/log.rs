@@ -21,6 +21,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry;
 
 use super::args::LogArgs;
+use super::metrics;
 use crate::terminal::Verbosity;
 
 /// Writes events to standard error from now on: warnings, and more with `--verbose`.
@@ -42,7 +43,8 @@ fn subscriber<W: Write>(
     writer: impl Fn() -> W + Send + Sync + 'static,
 ) -> impl Subscriber + Send + Sync {
     let lines = Lines { form, writer, window, limits: Mutex::new(BTreeMap::new()) };
-    registry().with(Log(Arc::new(lines)).with_filter(level))
+    let counting = metrics::layer().map(|counting| counting.with_filter(LevelFilter::INFO));
+    registry().with(Log(Arc::new(lines)).with_filter(level)).with(counting)
 }
 
 /// Form of the lines of an event log.

@@ -6,11 +6,14 @@ mod keygen;
 mod keys;
 mod log;
 mod meter;
+mod metrics;
 mod perf;
 mod perf_document;
 mod recv;
 #[cfg(target_os = "linux")]
 mod route;
+#[cfg(target_os = "linux")]
+mod route_metrics;
 #[cfg(target_os = "linux")]
 mod route_page;
 #[cfg(target_os = "linux")]

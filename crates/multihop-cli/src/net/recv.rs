@@ -17,7 +17,7 @@ use serde_json::json;
 use super::args::{FILES, RecvArgs};
 use super::confinement::{Confinement, folders_of_keys};
 use super::meter::{Form, Meter, ended, event, failed, members, sentence};
-use super::{Kind, advise, announce, commands, open, print, run, settings, signals, spread};
+use super::{Kind, advise, announce, commands, metrics, open, print, run, settings, signals, spread};
 use crate::bars::bars;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
@@ -44,6 +44,7 @@ pub(crate) fn recv(
     if let Some(group) = args.group {
         return spread::receive(args, group, verbosity);
     }
+    metrics::of_transfers(&args.metrics)?;
     // All files of a batch are open at the same time.
     multihop_apps::tunnel::raise_limit_of_descriptors();
     let kind = if code.is_none() && !args.once && !into_stream { Kind::Service } else { Kind::Task };

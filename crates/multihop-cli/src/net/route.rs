@@ -3,11 +3,12 @@
 use anyhow::Context;
 use multihop_net::{SecretFile, SharedKey};
 use multihop_route::{Config, Family, Key, Protocols, RouteError, Stop, flush, run, status};
+use multihop_sandbox::Needs;
 use multihop_scenario::{Extensions, Source, read_settings};
 
 use super::args::{RouteArgs, RouteQuestion};
 use super::confinement::folder_of;
-use super::{log, problem, route_page, route_status};
+use super::{log, metrics, problem, route_metrics, route_page, route_status};
 use crate::terminal::{self, Verbosity, note};
 use crate::{CommandError, output};
 
@@ -42,6 +43,7 @@ pub(crate) fn route(
         return Err(CommandError::Usage(problem.to_owned()));
     }
     log::log(verbosity, &args.log);
+    serve_metrics(args, config.families()[0])?;
     let stop = Stop::by_signals().context("cannot handle signals")?;
     if !verbosity.quiet {
         note(format_args!("{} over {}", config.protocol, config.interfaces.join(", ")));
@@ -52,6 +54,15 @@ pub(crate) fn route(
         // A daemon normally ends by a signal.
         result => Ok(result.map_err(anyhow::Error::from)?),
     }
+}
+
+/// Serves the state of the daemon as metrics, if an address is given.
+fn serve_metrics(args: &RouteArgs, family: Family) -> anyhow::Result<()> {
+    let needs = Needs { abstract_sockets: true, ..Needs::default() };
+    metrics::serve(&args.metrics, needs, move || {
+        let document = status(family).ok()?;
+        Some(route_metrics::page(&serde_json::from_str(&document).ok()?))
+    })
 }
 
 fn show_status(family: Family, json: bool) -> anyhow::Result<()> {

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use super::args::{KeyFiles, NetArgs, TUNNEL, TunnelArgs};
 use super::confinement::{Confinement, folder_of, folders_of_keys};
-use super::{Kind, advise, commands, first, listen, print, run, settings, signals};
+use super::{Kind, advise, commands, first, listen, metrics, print, run, settings, signals};
 use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
 
@@ -28,6 +28,7 @@ pub(crate) fn tunnel(
     verbosity: Verbosity,
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
+    metrics::of_connections(&args.metrics)?;
     let Some(address) = &args.listen else { return near(args, verbosity, extensions) };
     // A connection to a target is marked, so that the firewall does not redirect it once more.
     let rights = vec![Right::Marks];

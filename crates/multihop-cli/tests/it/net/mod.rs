@@ -4,6 +4,7 @@ mod code;
 mod files;
 mod group;
 mod keys;
+mod metrics;
 mod perf;
 mod route;
 mod route_page;
