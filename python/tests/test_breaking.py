@@ -1,6 +1,7 @@
 """`multihop break`: networks, measures, shrinking, and a search that is continued."""
 
 import json
+import math
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from multihop.breaking.search import Judge, Scores
 from multihop.breaking.shrink import shrink, smaller, without_node
 from multihop.runs import Where
 
+BROKEN = Path(__file__).parents[2] / "examples" / "broken"
 CHAIN = Network(
     radio=PAPERS_RADIO,
     places=((0.0, 0.0), (200.0, 0.0), (400.0, 0.0)),
@@ -101,7 +103,7 @@ def test_rivals_are_scored_by_the_same_runs(tmp_path: Path) -> None:
 def test_a_search_can_end_with_the_first_bad_network(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["aodv", "--out", str(tmp_path), "--jobs", "1", "--json", "--first", "--minutes", "30"]
+    command = ["olsr", "--out", str(tmp_path), "--jobs", "1", "--json", "--first", "--minutes", "30"]
     assert main(command) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["is_found"]
@@ -140,6 +142,40 @@ def test_nodes_are_renumbered() -> None:
     network = replace(CHAIN, flows=(Flow(2, 0, 0.0),), moves=(Move(2, 0.0, (1.0, 1.0), 1.0),))
     less = without_node(network, 1)
     assert (less.flows[0].source, less.moves[0].node, len(less.places)) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("file", "protocols", "share"),
+    [
+        ("edge", ["cubic", "bbr3"], 0.5),
+        ("one-fast-hop", ["tpa", "tcp-ap"], 0.4),
+        ("short-queue", ["mesh"], 0.7),
+    ],
+)
+def test_transports_do_badly_in_the_networks_of_the_page(
+    file: str, protocols: list[str], share: float
+) -> None:
+    runs = multihop.sweep(BROKEN / f"{file}.toml", seeds=2, duration=2.0).mean("goodput")
+    goodput = dict(runs.select("flow.*.transport", "mean").iter_rows())
+    assert all(goodput[protocol] < share * max(goodput.values()) for protocol in protocols), goodput
+
+
+@pytest.mark.parametrize(
+    ("file", "seconds"), [("aodv-repair", 5.5), ("olsr-leaves", 4.0), ("babel-leaves", 9.0)]
+)
+def test_routing_protocols_are_silent_in_the_networks_of_the_page(file: str, seconds: float) -> None:
+    scenario = tomllib.loads((BROKEN / f"{file}.toml").read_text())
+    del scenario["sweep"]
+    [flow], [node] = scenario["flow"], scenario["mobility"]["node"]
+    [_, (start, *place), (end, *to)] = node["waypoints"]
+    network = Network(
+        radio=PAPERS_RADIO,
+        places=tuple(map(tuple, scenario["topology"]["positions"])),
+        flows=(Flow(flow["from"], flow["to"], 0.0),),
+        seconds=10.0,
+        moves=(Move(node["node"], start - 10.0, tuple(to), math.dist(place, to) / (end - start)),),
+    )
+    assert measures.hole(network, "it", {"it": multihop.run(scenario)}) >= seconds
 
 
 def test_a_repeated_search_continues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from multihop.breaking.network import Flow, Move, Network, Point
 from multihop.breaking.search import Judge
 
-SEEDS = (2001, 2002, 2003)
+SEEDS = (2001, 2002, 2003, 2004, 2005)
 """Seeds of the simulations that decide whether a smaller network is kept; the search uses others."""
 KEPT = 0.85
 """Share of the badness that a smaller network must keep."""
