@@ -282,33 +282,42 @@ class Node:
 
     def start(
         self,
-        command: Command,
+        command: Command | None = None,
         *,
+        image: str | PathLike[str] | None = None,
         environment: Mapping[str, str] | None = None,
         directory: str | PathLike[str] | None = None,
         listens: int | None = None,
     ) -> Program:
-        """Start a program. With `listens`, wait until a socket of the node has this TCP or UDP port."""
+        """Start a program. With `listens`, wait until a socket of the node has this TCP or UDP port.
+
+        With `image`, the program runs in a copy of a container's image: a folder with an OCI image layout, or
+        with the root of a system. Without a command, the image's own program starts.
+        """
         keys: dict[str, Any] = {"node": self.number}
         if isinstance(command, str):
             keys["command"] = _filled(self.net, command)
-        else:
+        elif command is not None:
             keys["command"] = [_filled(self.net, word) for word in command]
+        if image is not None:
+            keys["image"] = str(Path(image).absolute())
         if environment is not None:
             keys["environment"] = dict(environment)
         if directory is not None:
             keys["directory"] = fspath(directory)
         started = self.net.ask("start", **keys)
-        program = Program(self, keys["command"], started["program"], started["pid"])
+        shown = keys.get("command", keys.get("image", ""))
+        program = Program(self, shown, started["program"], started["pid"])
         if listens is not None:
             program.wait_until_listening(listens)
         return program
 
     def run(
         self,
-        command: Command,
+        command: Command | None = None,
         *,
         timeout: float = 60.0,
+        image: str | PathLike[str] | None = None,
         environment: Mapping[str, str] | None = None,
         directory: str | PathLike[str] | None = None,
     ) -> str:
@@ -317,7 +326,7 @@ class Node:
         Raises `ProgramError`, with the last lines, if the exit code is not zero or the program takes longer
         than `timeout` seconds; then it is killed.
         """
-        program = self.start(command, environment=environment, directory=directory)
+        program = self.start(command, image=image, environment=environment, directory=directory)
         try:
             code = program.wait(timeout)
         except TimeoutError:

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -221,6 +222,18 @@ def test_the_first_lines_of_the_documentation(tmp_path: Path) -> None:
     assert example.startswith("def test_reconnects(mesh_lab):")
     lines = pytest_run(tmp_path, "--multihop-late=inf", tests=example)
     assert any("1 passed" in line for line in lines), "\n".join(lines)
+
+
+@pytest.mark.usefixtures("possible")
+def test_the_lines_for_ci_run_the_first_lines_of_the_documentation(tmp_path: Path) -> None:
+    needs("iperf3", "ping")
+    pages = Path(__file__).parents[2] / "docs" / "how-to"
+    example = (pages / "test-on-mesh.md").read_text().split("```python\n")[1].split("```")[0]
+    github, gitlab = (pages / "lab-in-ci.md").read_text().split("```yaml\n")[1:]
+    for file in (github, gitlab):
+        (words,) = re.findall(r"- (?:run: )?pytest (.*)", file.split("```")[0])
+        lines = pytest_run(tmp_path, *words.split(), "--multihop-late=inf", tests=example)
+        assert any("1 passed" in line for line in lines), "\n".join(lines)
 
 
 @pytest.mark.usefixtures("possible")

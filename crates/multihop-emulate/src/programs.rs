@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, PipeWriter};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::captured::Captured;
 use crate::request::{Start, Stream};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Contained, Launch, Sandbox, Words};
 use crate::stations::address_variables;
 
 /// The end of a program.
@@ -68,7 +68,8 @@ struct State {
     /// Whether a client has started the program.
     is_of_client: bool,
     stopped: bool,
-    process: Option<Process>,
+    /// How the program starts, until it does.
+    launch: Option<Launch>,
     /// Standard output and standard error, if they are captured.
     captured: Option<[Captured; 2]>,
 }
@@ -213,20 +214,32 @@ impl Programs {
     fn launch(&mut self, n: usize, sandbox: &Sandbox) {
         let is_command = self.command == Some(n);
         let program = &mut self.programs[n];
-        let mut process = program.process.take().expect("it starts once");
-        process.envs(address_variables(self.stations));
+        let mut launch = program.launch.take().expect("it starts once");
         let Place { folder, stdout_is_taken, is_captured } = &self.place;
         let folder = folder.as_deref().filter(|_| !is_command && !program.is_of_client);
-        let output = match folder {
-            Some(folder) => to_file(&mut process, folder, n),
-            None if *is_captured => to_memory(&mut process).map(|both| program.captured = Some(both)),
-            None if *stdout_is_taken => to_stderr(&mut process),
-            None => Ok(()),
+        let addresses = address_variables(self.stations);
+        let output = match &mut launch {
+            Launch::Here(process) => {
+                process.envs(addresses);
+                match folder {
+                    Some(folder) => to_file(process, folder, n),
+                    None if *is_captured => to_memory(process).map(|both| program.captured = Some(both)),
+                    None if *stdout_is_taken => to_stderr(process),
+                    None => Ok(()),
+                }
+            }
+            Launch::Contained(contained) => {
+                contained.environment.extend(addresses);
+                captured().map(|(streams, output)| {
+                    program.captured = Some(streams);
+                    contained.output = Some(output);
+                })
+            }
         };
         match output {
             Ok(()) => {
                 program.phase = Phase::Starting;
-                sandbox.start(n, program.node.index(), process);
+                sandbox.start(n, program.node.index(), launch);
             }
             Err(error) => program.phase = Phase::Ended(Err(error)),
         }
@@ -240,9 +253,15 @@ fn to_file(process: &mut Process, folder: &Path, n: usize) -> io::Result<()> {
 }
 
 fn to_memory(process: &mut Process) -> io::Result<[Captured; 2]> {
+    let (streams, [stdout, stderr]) = captured()?;
+    process.stdout(stdout).stderr(stderr);
+    Ok(streams)
+}
+
+/// Two captured streams, and the ends that a program writes to.
+fn captured() -> io::Result<([Captured; 2], [PipeWriter; 2])> {
     let (stdout, stderr) = (Captured::new()?, Captured::new()?);
-    process.stdout(stdout.1).stderr(stderr.1);
-    Ok([stdout.0, stderr.0])
+    Ok(([stdout.0, stderr.0], [stdout.1, stderr.1]))
 }
 
 fn to_stderr(process: &mut Process) -> io::Result<()> {
@@ -260,25 +279,38 @@ impl State {
             shown: program.command.clone(),
             start: Instant::ZERO + program.start,
             stop: program.stop.map(|stop| Instant::ZERO + stop),
-            ..Self::waiting(program.node, process)
+            ..Self::waiting(program.node, Launch::Here(process))
         }
     }
 
     fn of_client(start: Start) -> Self {
-        let Start { station, words, environment, directory } = start;
-        let shown =
-            if words.len() == 3 && words[..2] == ["sh", "-c"] { words[2].clone() } else { words.join(" ") };
-        let mut process = Process::new(&words[0]);
-        process.args(&words[1..]).stdin(Stdio::null()).process_group(0).envs(environment);
-        if let Some(directory) = directory {
-            process.current_dir(directory);
-        }
+        let Start { station, words, environment, directory, image } = start;
+        let shown = words.texts().join(" ");
         let node = NodeId(u32::try_from(station).expect("a checked number of stations"));
-        Self { shown, is_of_client: true, ..Self::waiting(node, process) }
+        let launch = match image {
+            Some(image) => {
+                let environment = environment.into_iter().collect();
+                Launch::Contained(Contained { image, words, environment, directory, output: None })
+            }
+            None => {
+                let words = match words {
+                    Words::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line],
+                    Words::Arguments(words) => words,
+                    Words::OfImage => unreachable!("a request without an image has a command"),
+                };
+                let mut process = Process::new(&words[0]);
+                process.args(&words[1..]).stdin(Stdio::null()).process_group(0).envs(environment);
+                if let Some(directory) = directory {
+                    process.current_dir(directory);
+                }
+                Launch::Here(process)
+            }
+        };
+        Self { shown, is_of_client: true, ..Self::waiting(node, launch) }
     }
 
     /// A program that starts at once, and leads a process group.
-    fn waiting(node: NodeId, process: Process) -> Self {
+    fn waiting(node: NodeId, launch: Launch) -> Self {
         Self {
             node,
             shown: String::new(),
@@ -288,7 +320,7 @@ impl State {
             leads: true,
             is_of_client: false,
             stopped: false,
-            process: Some(process),
+            launch: Some(launch),
             captured: None,
         }
     }
@@ -300,7 +332,7 @@ impl State {
         let mut process = Process::new(&command[0]);
         process.args(&command[1..]);
         let node = NodeId(u32::try_from(station).expect("a checked number of stations"));
-        Self { shown: words.join(" "), leads: false, ..Self::waiting(node, process) }
+        Self { shown: words.join(" "), leads: false, ..Self::waiting(node, Launch::Here(process)) }
     }
 
     fn note_start(&mut self, started: io::Result<Child>) {

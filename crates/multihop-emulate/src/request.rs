@@ -9,6 +9,8 @@ use multihop_sim::live::{Change, LossKind};
 use nix::sys::signal::Signal;
 use serde_json::{Map, Value};
 
+use crate::sandbox::Words;
+
 /// A checked request; its reply has the number of the request.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
@@ -27,9 +29,11 @@ pub(crate) enum Request {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Start {
     pub(crate) station: usize,
-    pub(crate) words: Vec<String>,
+    pub(crate) words: Words,
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) directory: Option<PathBuf>,
+    /// Folder of the image in which the program runs.
+    pub(crate) image: Option<PathBuf>,
 }
 
 /// Output stream of a program.
@@ -61,7 +65,7 @@ pub(crate) fn parse(line: &[u8], names: &[String]) -> (Value, Result<Request, St
 
 /// Names of requests with their keys.
 const REQUESTS: [(&str, &[&str]); 14] = [
-    ("start", &["node", "command", "environment", "directory"]),
+    ("start", &["node", "command", "environment", "directory", "image"]),
     ("wait", &["program", "timeout"]),
     ("output", &["program", "stream", "from"]),
     ("signal", &["program", "signal"]),
@@ -133,13 +137,15 @@ impl Keys<'_> {
 
     fn start(&mut self) -> Result<Request, String> {
         let station = self.node()?;
+        let image = self.keys.contains_key("image").then(|| self.text("image")).transpose()?;
         let words = match self.keys.remove("command") {
-            Some(Value::String(line)) => vec!["sh".to_owned(), "-c".to_owned(), line],
+            Some(Value::String(line)) => Words::Shell(line),
+            None if image.is_some() => Words::OfImage,
             other => {
                 let words = other.as_ref().and_then(texts).filter(|words| !words.is_empty());
-                words.ok_or_else(|| {
+                Words::Arguments(words.ok_or_else(|| {
                     wrong("command", other.as_ref(), "a command line for sh, or a list of words")
-                })?
+                })?)
             }
         };
         let environment = match self.keys.remove("environment") {
@@ -149,6 +155,7 @@ impl Keys<'_> {
         };
         let directory = self.keys.contains_key("directory").then(|| self.text("directory")).transpose()?;
         if let Some(text) = words
+            .texts()
             .iter()
             .chain(environment.keys())
             .chain(environment.values())
@@ -156,7 +163,8 @@ impl Keys<'_> {
         {
             return Err(format!("found {:?}, allowed: texts without a zero byte", clipped(text)));
         }
-        Ok(Request::Start(Start { station, words, environment, directory: directory.map(Into::into) }))
+        let (directory, image) = (directory.map(Into::into), image.map(Into::into));
+        Ok(Request::Start(Start { station, words, environment, directory, image }))
     }
 
     fn wait(&mut self) -> Result<Request, String> {
@@ -308,17 +316,18 @@ mod tests {
 
     #[test]
     fn requests_are_read_with_their_defaults() {
-        let start = |words: &[&str]| {
-            Request::Start(Start {
-                station: 1,
-                words: words.iter().map(|&word| word.to_owned()).collect(),
-                environment: BTreeMap::new(),
-                directory: None,
-            })
+        let start = |words, image: Option<&str>| {
+            let (environment, directory) = (BTreeMap::new(), None);
+            Request::Start(Start { station: 1, words, environment, directory, image: image.map(Into::into) })
         };
+        let words = || Words::Arguments(["a", "b"].map(str::to_owned).to_vec());
         for (line, expected) in [
-            (r#"{"do": "start", "node": "north", "command": "a | b"}"#, start(&["sh", "-c", "a | b"])),
-            (r#"{"do": "start", "node": 1, "command": ["a", "b"]}"#, start(&["a", "b"])),
+            (
+                r#"{"do": "start", "node": "north", "command": "a | b"}"#,
+                start(Words::Shell("a | b".to_owned()), None),
+            ),
+            (r#"{"do": "start", "node": 1, "command": ["a", "b"]}"#, start(words(), None)),
+            (r#"{"do": "start", "node": 1, "image": "i"}"#, start(Words::OfImage, Some("i"))),
             (
                 r#"{"do": "wait", "program": 3, "timeout": 1.5}"#,
                 Request::Wait { program: 3, timeout: Some(Duration::from_millis(1500)) },

@@ -1,10 +1,12 @@
 //! Sandbox of the programs: a PID namespace, which ends all of them with the emulation, and a mount namespace with a
 //! hosts file of its own. Both end with their first process, which ends when this process does, however that happens.
 
-use std::fs;
-use std::io::{self, Read};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::{self, File};
+use std::io::{self, PipeWriter, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,9 +16,11 @@ use multihop_core::NodeId;
 use multihop_linux::netns::Namespace;
 use multihop_linux::wait::Doorbell;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::fchdir;
 
-use crate::{EmulateError, Tried};
+use crate::image::Image;
+use crate::{EmulateError, Tried, root};
 
 /// Starts programs on a separate thread, so that the simulated network need not wait.
 pub(crate) struct Sandbox {
@@ -30,7 +34,49 @@ pub(crate) struct Sandbox {
 struct Request {
     program: usize,
     station: usize,
-    command: Command,
+    launch: Launch,
+}
+
+/// A program that can be started.
+pub(crate) enum Launch {
+    /// A program of this machine.
+    Here(Command),
+    /// A program in a copy of an image.
+    Contained(Contained),
+}
+
+/// A program in a copy of an image.
+pub(crate) struct Contained {
+    pub(crate) image: PathBuf,
+    pub(crate) words: Words,
+    /// Variables besides those of the image.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Folder in the image, by default that of the image's configuration.
+    pub(crate) directory: Option<PathBuf>,
+    /// Standard output and standard error.
+    pub(crate) output: Option<[PipeWriter; 2]>,
+}
+
+/// Words of a program. Without an image there is no entry point.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Words {
+    /// The image's entry point and command.
+    OfImage,
+    /// These words behind the image's entry point.
+    Arguments(Vec<String>),
+    /// A command line for the shell of the image, without its entry point.
+    Shell(String),
+}
+
+impl Words {
+    /// The words of the request.
+    pub(crate) fn texts(&self) -> &[String] {
+        match self {
+            Self::OfImage => &[],
+            Self::Arguments(words) => words,
+            Self::Shell(line) => std::slice::from_ref(line),
+        }
+    }
 }
 
 /// Program of the first process: a shell that adopts orphans. It waits for the end of its input with `cat`,
@@ -50,14 +96,25 @@ impl Sandbox {
         let (tell, first) = channel();
         let hosts = hosts(names);
         let work = move || {
-            let made = isolate(&hosts).and_then(|()| first_process());
-            let is_made = made.is_ok();
-            let _ = tell.send(made);
-            if !is_made {
-                return;
-            }
-            for Request { program, station, mut command } in todo {
-                let child = namespaces[station].enter().and_then(|()| command.spawn());
+            let made = isolate(&hosts);
+            let home = made.and_then(|()| Ok((Home::here()?, first_process()?)));
+            let home = match home {
+                Ok((home, first)) => {
+                    let _ = tell.send(Ok(first));
+                    home
+                }
+                Err(error) => {
+                    let _ = tell.send(Err(error));
+                    return;
+                }
+            };
+            // Images that are in use stay in the cache.
+            let mut images = HashMap::new();
+            for Request { program, station, launch } in todo {
+                let child = namespaces[station].enter().and_then(|()| match launch {
+                    Launch::Here(mut command) => command.spawn(),
+                    Launch::Contained(contained) => home.spawn(contained, &mut images),
+                });
                 if done.send((program, child)).is_err() {
                     return;
                 }
@@ -72,8 +129,8 @@ impl Sandbox {
     }
 
     /// Starts a program at a station.
-    pub(crate) fn start(&self, program: usize, station: usize, command: Command) {
-        let request = Request { program, station, command };
+    pub(crate) fn start(&self, program: usize, station: usize, launch: Launch) {
+        let request = Request { program, station, launch };
         let requests = self.requests.as_ref().expect("nothing starts at the end");
         requests.send(request).expect("the thread lives as long as this");
     }
@@ -102,6 +159,49 @@ impl Sandbox {
     /// Waits for the end of the first process.
     pub(crate) fn reap(mut self) {
         let _ = self.first.wait();
+    }
+}
+
+/// The mount namespace and the working directory of this thread, to which it returns from an image.
+struct Home {
+    mounts: File,
+    directory: File,
+}
+
+impl Home {
+    fn here() -> io::Result<Self> {
+        Ok(Self { mounts: File::open("/proc/thread-self/ns/mnt")?, directory: File::open(".")? })
+    }
+
+    /// Starts a program in an image.
+    fn spawn(&self, contained: Contained, images: &mut HashMap<PathBuf, Image>) -> io::Result<Child> {
+        let Contained { image: path, words, environment, directory, output } = contained;
+        let image = match images.entry(path) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => {
+                let image = Image::open(place.key())?;
+                place.insert(image)
+            }
+        };
+        let words = match words {
+            Words::OfImage => image.config.words(None),
+            Words::Arguments(words) => image.config.words(Some(&words)),
+            Words::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line],
+        };
+        let Some((first, rest)) = words.split_first() else {
+            return Err(io::Error::other("the image has no entry point and no command, allowed: a command"));
+        };
+        let mut command = Command::new(first);
+        command.args(rest).env_clear().envs(image.config.environment()).envs(environment);
+        command.process_group(0).stdin(Stdio::null());
+        if let Some([stdout, stderr]) = output {
+            command.stdout(stdout).stderr(stderr);
+        }
+        let directory = directory.as_deref().unwrap_or(image.config.directory());
+        let child = root::enter(&image.root, directory).and_then(|()| command.spawn());
+        setns(&self.mounts, CloneFlags::CLONE_NEWNS)?;
+        fchdir(&self.directory)?;
+        child
     }
 }
 

@@ -1,0 +1,515 @@
+//! Layers of an image: tar files whose entries are added to a folder, or remove entries of earlier layers.
+//!
+//! Names cannot lead out of the folder: a link is followed only as a program inside the image would follow it.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
+use sha2::{Digest, Sha256};
+
+use super::layout::{Blob, check};
+
+/// Entries and bytes of an image so far.
+#[derive(Debug, Default)]
+pub(super) struct Sizes {
+    entries: u64,
+    pub(super) bytes: u64,
+}
+
+/// Adds a layer to a folder, and checks its digest.
+pub(super) fn unpack(layer: &Blob, root: &Path, sizes: &mut Sizes) -> io::Result<()> {
+    let file = File::open(&layer.path)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", layer.path.display())))?;
+    let mut file = BufReader::new(Digested { file, digest: Sha256::new() });
+    let result = match file.fill_buf()? {
+        [0x1f, 0x8b, ..] => entries(&mut MultiGzDecoder::new(&mut file), root, sizes),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            Err(io::Error::other("found a layer that zstd has compressed, allowed: gzip, or none"))
+        }
+        _ => entries(&mut file, root, sizes),
+    };
+    // Bytes behind the end of the archive belong to the digest.
+    if result.is_ok() {
+        io::copy(&mut file, &mut io::sink())?;
+        check(&layer.digest, &file.into_inner().digest.finalize())?;
+    }
+    result.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", layer.path.display())))
+}
+
+/// Reader that computes the digest of what is read.
+struct Digested {
+    file: File,
+    digest: Sha256,
+}
+
+impl Read for Digested {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.file.read(buffer)?;
+        self.digest.update(&buffer[..length]);
+        Ok(length)
+    }
+}
+
+/// Header of an entry, with the long names of the entries before it.
+#[derive(Debug, Default)]
+struct Entry {
+    kind: u8,
+    mode: u32,
+    size: u64,
+    path: Vec<u8>,
+    target: Vec<u8>,
+}
+
+fn entries(tar: &mut impl Read, root: &Path, sizes: &mut Sizes) -> io::Result<()> {
+    let mut added = HashSet::new();
+    let mut longer = Entry::default();
+    while let Some(header) = header(tar)? {
+        sizes.entries += 1;
+        if sizes.entries > MAX_ENTRIES {
+            return refuse(format!("found more than {MAX_ENTRIES} entries"));
+        }
+        match header.kind {
+            b'L' => longer.path = text(tar, header.size)?,
+            b'K' => longer.target = text(tar, header.size)?,
+            b'x' => extended(&text(tar, header.size)?, &mut longer)?,
+            b'g' => drop(text(tar, header.size)?),
+            _ => {
+                let entry = header.with(std::mem::take(&mut longer));
+                let is_file = matches!(entry.kind, b'0' | 0 | b'7');
+                sizes.bytes = sizes.bytes.saturating_add(entry.size);
+                if sizes.bytes > MAX_BYTES {
+                    return refuse(format!("found more than {MAX_BYTES} bytes"));
+                }
+                let mut content = tar.by_ref().take(entry.size);
+                add(&entry, root, &mut content, &mut added).map_err(|error| named(&error, &entry.path))?;
+                io::copy(&mut content, &mut io::sink())?;
+                if content.limit() > 0 && (is_file || entry.size > 0) {
+                    return refuse("found an archive that ends early".to_owned());
+                }
+                skip(tar, padding(entry.size))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Entry {
+    /// This header with the names and the size of extended headers before it.
+    fn with(self, longer: Self) -> Self {
+        let or = |long: Vec<u8>, short: Vec<u8>| if long.is_empty() { short } else { long };
+        Self {
+            path: or(longer.path, self.path),
+            target: or(longer.target, self.target),
+            size: if longer.kind == SIZED { longer.size } else { self.size },
+            ..self
+        }
+    }
+}
+
+/// Reads a header; `None` at the end of the archive.
+fn header(tar: &mut impl Read) -> io::Result<Option<Entry>> {
+    let mut block = [0; BLOCK];
+    tar.read_exact(&mut block)?;
+    if block.iter().all(|byte| *byte == 0) {
+        return Ok(None);
+    }
+    let sum: u64 = block.iter().map(|byte| u64::from(*byte)).sum();
+    let own: u64 = block[148..156].iter().map(|byte| u64::from(*byte)).sum();
+    if number(&block[148..156])? != sum - own + 8 * u64::from(b' ') {
+        return refuse("found a header with a wrong checksum, allowed: a tar file".to_owned());
+    }
+    let mut path = until_zero(&block[..100]).to_vec();
+    let prefix = until_zero(&block[345..500]);
+    if &block[257..262] == b"ustar" && block[263] == b'0' && !prefix.is_empty() {
+        path = [prefix, b"/", &path].concat();
+    }
+    Ok(Some(Entry {
+        kind: block[156],
+        mode: u32::try_from(number(&block[100..108])? & 0o7777).expect("twelve bits"),
+        size: number(&block[124..136])?,
+        path,
+        target: until_zero(&block[157..257]).to_vec(),
+    }))
+}
+
+/// A number of a header: octal digits, or binary if it is large.
+fn number(field: &[u8]) -> io::Result<u64> {
+    if field[0] & 0x80 != 0 {
+        let bytes = field.iter().skip(field.len() - 8);
+        return Ok(bytes.fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
+    }
+    let digits = str::from_utf8(until_zero(field)).unwrap_or("?").trim_matches(' ');
+    let digits = if digits.is_empty() { "0" } else { digits };
+    u64::from_str_radix(digits, 8).map_err(|_| io::Error::other(format!("found the number {digits:?}")))
+}
+
+/// Reads the keys of an extended header: `LENGTH KEY=VALUE` with a line feed each.
+fn extended(text: &[u8], entry: &mut Entry) -> io::Result<()> {
+    let wrong = || io::Error::other("found a damaged extended header");
+    let mut rest = text;
+    while !rest.is_empty() {
+        let space = rest.iter().position(|byte| *byte == b' ').ok_or_else(wrong)?;
+        let length: usize =
+            str::from_utf8(&rest[..space]).ok().and_then(|digits| digits.parse().ok()).ok_or_else(wrong)?;
+        let line = rest.get(space + 1..length.saturating_sub(1)).ok_or_else(wrong)?;
+        let equals = line.iter().position(|byte| *byte == b'=').ok_or_else(wrong)?;
+        let value = &line[equals + 1..];
+        match &line[..equals] {
+            b"path" => entry.path = value.to_vec(),
+            b"linkpath" => entry.target = value.to_vec(),
+            b"size" => {
+                let size = str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
+                (entry.kind, entry.size) = (SIZED, size.ok_or_else(wrong)?);
+            }
+            _ => {}
+        }
+        rest = &rest[length..];
+    }
+    Ok(())
+}
+
+/// Adds an entry to the folder, or removes what it hides. `added` has the paths of this layer.
+fn add(entry: &Entry, root: &Path, content: &mut impl Read, added: &mut HashSet<PathBuf>) -> io::Result<()> {
+    let path = inside(Path::new(OsStr::from_bytes(&entry.path)))?;
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let folder = resolved(root, parent)?;
+    if name.as_bytes() == OPAQUE {
+        return hide(&folder, parent, added);
+    }
+    if let Some(hidden) = name.as_bytes().strip_prefix(WHITEOUT) {
+        let hidden = OsStr::from_bytes(hidden);
+        return match inside(Path::new(hidden))?.file_name() {
+            Some(hidden) if !added.contains(&parent.join(hidden)) => remove(&folder.join(hidden)),
+            _ => Ok(()),
+        };
+    }
+    added.extend(path.ancestors().map(Path::to_path_buf));
+    fs::create_dir_all(&folder)?;
+    let place = folder.join(name);
+    let mode = Permissions::from_mode(entry.mode & 0o1777);
+    match entry.kind {
+        b'0' | 0 | b'7' => {
+            remove(&place)?;
+            let mut file = File::create_new(&place)?;
+            io::copy(content, &mut file)?;
+            file.set_permissions(mode)
+        }
+        b'1' => {
+            let target = inside(Path::new(OsStr::from_bytes(&entry.target)))?;
+            let (Some(above), Some(last)) = (target.parent(), target.file_name()) else {
+                return refuse("found a link to the root".to_owned());
+            };
+            let target = resolved(root, above)?.join(last);
+            if target != place {
+                remove(&place)?;
+                fs::hard_link(target, &place)?;
+            }
+            Ok(())
+        }
+        b'2' => {
+            remove(&place)?;
+            symlink(OsStr::from_bytes(&entry.target), &place)
+        }
+        b'5' => {
+            if !fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir()) {
+                remove(&place)?;
+                fs::create_dir(&place)?;
+            }
+            // The user who unpacks can remove the folder again.
+            fs::set_permissions(&place, Permissions::from_mode(entry.mode & 0o1777 | 0o700))
+        }
+        // Devices and named pipes: /dev is made for each program.
+        b'3' | b'4' | b'6' => Ok(()),
+        other => refuse(format!("found the type {:?}, allowed: files, folders and links", char::from(other))),
+    }
+}
+
+/// A path below the root; `..` is refused.
+fn inside(path: &Path) -> io::Result<PathBuf> {
+    let mut found = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => found.push(name),
+            Component::CurDir | Component::RootDir => {}
+            Component::ParentDir | Component::Prefix(_) => {
+                return refuse("found a path with `..`, allowed: paths inside the image".to_owned());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The folder that a path means for programs inside the root, which links cannot leave.
+fn resolved(root: &Path, path: &Path) -> io::Result<PathBuf> {
+    let mut todo: Vec<_> = path.iter().rev().map(OsStr::to_os_string).collect();
+    let mut found = PathBuf::new();
+    let mut links = 0;
+    while let Some(name) = todo.pop() {
+        if name == ".." {
+            found.pop();
+            continue;
+        }
+        let Ok(target) = fs::read_link(root.join(&found).join(&name)) else {
+            found.push(name);
+            continue;
+        };
+        links += 1;
+        if links > MAX_LINKS {
+            return refuse(format!("found more than {MAX_LINKS} links in a row"));
+        }
+        if target.is_absolute() {
+            found.clear();
+        }
+        let parts = target.components().rev().filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_os_string()),
+            Component::ParentDir => Some("..".into()),
+            _ => None,
+        });
+        todo.extend(parts);
+    }
+    Ok(root.join(found))
+}
+
+/// Removes what earlier layers have in a folder, and keeps what this layer has added.
+fn hide(folder: &Path, path: &Path, added: &HashSet<PathBuf>) -> io::Result<()> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let entry = entry?;
+        let below = path.join(entry.file_name());
+        if !added.contains(&below) {
+            remove(&entry.path())?;
+        } else if entry.file_type()?.is_dir() {
+            hide(&entry.path(), &below, added)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file, a link or a folder, if it exists.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn text(tar: &mut impl Read, size: u64) -> io::Result<Vec<u8>> {
+    if size > MAX_TEXT {
+        return refuse(format!("found a name of {size} bytes, allowed: at most {MAX_TEXT}"));
+    }
+    let mut bytes = vec![0; usize::try_from(size).expect("a bounded size")];
+    tar.read_exact(&mut bytes)?;
+    skip(tar, padding(size))?;
+    // GNU tar ends names with a zero; extended headers have none.
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    Ok(bytes)
+}
+
+/// Bytes after a content of this size, up to the next block.
+const fn padding(size: u64) -> u64 {
+    size.wrapping_neg() % BLOCK as u64
+}
+
+fn skip(tar: &mut impl Read, bytes: u64) -> io::Result<()> {
+    io::copy(&mut tar.take(bytes), &mut io::sink()).map(drop)
+}
+
+fn until_zero(field: &[u8]) -> &[u8] {
+    field.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+fn named(error: &io::Error, path: &[u8]) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", String::from_utf8_lossy(path)))
+}
+
+fn refuse<T>(message: String) -> io::Result<T> {
+    Err(io::Error::other(message))
+}
+
+/// Bytes of a header, and unit of contents.
+const BLOCK: usize = 512;
+/// Kind of a header that stands for extended ones with a size.
+const SIZED: u8 = b'x';
+/// Name of an entry that hides everything of earlier layers in its folder.
+const OPAQUE: &[u8] = b".wh..wh..opq";
+/// Beginning of the name of an entry that hides another.
+const WHITEOUT: &[u8] = b".wh.";
+/// Largest number of entries of an image.
+const MAX_ENTRIES: u64 = 1_000_000;
+/// Largest image, bytes of its files.
+const MAX_BYTES: u64 = 2 << 30;
+/// Longest name or extended header, bytes.
+const MAX_TEXT: u64 = 1 << 20;
+/// Most links on the way to a folder.
+const MAX_LINKS: usize = 40;
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// An archive with these entries: path, kind, content, target of a link.
+    pub(in super::super) fn tar(entries: &[(&str, u8, &[u8], &str)]) -> Vec<u8> {
+        let mut tar = Vec::new();
+        for (path, kind, content, target) in entries {
+            let mut block = [0; BLOCK];
+            block[..path.len()].copy_from_slice(path.as_bytes());
+            block[100..107].copy_from_slice(b"0004755");
+            block[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+            block[148..156].fill(b' ');
+            block[156] = *kind;
+            block[157..157 + target.len()].copy_from_slice(target.as_bytes());
+            block[257..265].copy_from_slice(b"ustar\x0000");
+            let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+            block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+            tar.extend(block);
+            tar.extend(*content);
+            tar.resize(tar.len().next_multiple_of(BLOCK), 0);
+        }
+        tar.extend([0; 2 * BLOCK]);
+        tar
+    }
+
+    fn added(root: &Path, entries_of: &[(&str, u8, &[u8], &str)]) -> Result<(), String> {
+        entries(&mut &tar(entries_of)[..], root, &mut Sizes::default()).map_err(|error| error.to_string())
+    }
+
+    fn content(path: PathBuf) -> String {
+        fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn layers_add_replace_and_hide() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let first: &[(&str, u8, &[u8], &str)] = &[
+            ("./usr/", b'5', b"", ""),
+            ("usr/lib/a", b'0', b"one", ""),
+            ("usr/lib/b", b'0', b"two", ""),
+            ("lib", b'2', b"", "usr/lib"),
+            ("hard", b'1', b"", "usr/lib/a"),
+            ("old/x/1", b'0', b"", ""),
+            ("old/2", b'0', b"", ""),
+            ("dev/null", b'3', b"", ""),
+        ];
+        added(root, first).unwrap();
+        assert_eq!(content(root.join("lib/a")), "one");
+        assert_eq!(content(root.join("hard")), "one");
+        // Rights of the owner without those of another user.
+        assert_eq!(fs::metadata(root.join("hard")).unwrap().permissions().mode() & 0o7777, 0o755);
+        assert!(!root.join("dev/null").exists());
+        let second: &[(&str, u8, &[u8], &str)] = &[
+            ("lib/c", b'0', b"three", ""),
+            ("lib/a", b'0', b"new", ""),
+            ("usr/lib/.wh.b", b'0', b"", ""),
+            ("old/x/3", b'0', b"", ""),
+            ("old/.wh..wh..opq", b'0', b"", ""),
+            ("usr/.wh.none", b'0', b"", ""),
+        ];
+        added(root, second).unwrap();
+        assert_eq!(content(root.join("usr/lib/c")), "three");
+        assert_eq!(content(root.join("usr/lib/a")), "new");
+        assert_eq!(content(root.join("hard")), "one", "a replaced file keeps its other names");
+        assert!(!root.join("usr/lib/b").exists());
+        assert!(root.join("old/x/3").exists());
+        assert!(!root.join("old/x/1").exists() && !root.join("old/2").exists());
+    }
+
+    #[test]
+    fn names_and_links_cannot_lead_out_of_the_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        fs::create_dir(&root).unwrap();
+        fs::write(folder.path().join("secret"), "kept").unwrap();
+        let outside = folder.path().to_str().unwrap().to_owned();
+        let kept = || content(folder.path().join("secret"));
+        for path in ["../secret", "a/../../secret", "a/.wh..."] {
+            let error = added(&root, &[(path, b'0', b"bad", "")]);
+            assert!(error.as_ref().is_err_and(|error| error.contains("`..`")), "{path}: {error:?}");
+        }
+        let error = added(&root, &[("copy", b'1', b"", "../secret")]);
+        assert!(error.is_err_and(|error| error.contains("`..`")));
+        for target in ["..", "../..", &outside] {
+            added(&root, &[("way", b'2', b"", target), ("way/secret", b'0', b"bad", "")]).unwrap();
+            added(&root, &[("way/.wh.secret", b'0', b"", ""), ("way/.wh..wh..opq", b'0', b"", "")]).unwrap();
+            let error = added(&root, &[("way", b'2', b"", target), ("copy", b'1', b"", "way/secret")]);
+            assert!(error.is_err(), "a link to a file outside");
+            assert_eq!(kept(), "kept");
+        }
+        // A file replaces a link, and does not follow it.
+        added(&root, &[("file", b'2', b"", "../secret"), ("file", b'0', b"own", "")]).unwrap();
+        assert_eq!((kept().as_str(), content(root.join("file")).as_str()), ("kept", "own"));
+        let turns: &[(&str, u8, &[u8], &str)] = &[("r", b'2', b"", "r"), ("r/x", b'0', b"", "")];
+        assert!(added(&root, turns).is_err_and(|error| error.contains("links in a row")));
+    }
+
+    #[test]
+    fn long_names_and_sizes_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = "d/".repeat(100) + "file";
+        let line = format!(" path={long}\n");
+        let length = (line.len()..).find(|length| length.to_string().len() + line.len() == *length).unwrap();
+        let pax = format!("{length}{line}");
+        let with_zero = format!("{long}2\0");
+        let entries_of: &[(&str, u8, &[u8], &str)] = &[
+            ("x", b'x', pax.as_bytes(), ""),
+            ("short", b'0', b"pax", ""),
+            ("y", b'L', with_zero.as_bytes(), ""),
+            ("short", b'0', b"gnu", ""),
+        ];
+        added(folder.path(), entries_of).unwrap();
+        assert_eq!(content(folder.path().join(&long)), "pax");
+        assert_eq!(content(folder.path().join(long + "2")), "gnu");
+    }
+
+    #[test]
+    fn damaged_and_oversized_archives_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let good = tar(&[("file", b'0', &[1; 2000], "")]);
+        let tried = |bytes: &[u8]| entries(&mut &bytes[..], folder.path(), &mut Sizes::default());
+        for length in [0, 100, 512, 1000, 2560] {
+            assert!(tried(&good[..length]).is_err(), "{length} bytes");
+        }
+        let mut huge = good.clone();
+        huge[124..136].copy_from_slice(&[0x80, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+        assert!(tried(&huge).is_err(), "a wrong checksum");
+        let sum: u32 = huge[..512].iter().map(|byte| u32::from(*byte)).sum();
+        let own: u32 = huge[148..156].iter().map(|byte| u32::from(*byte)).sum();
+        huge[148..154].copy_from_slice(format!("{:06o}", sum - own + 8 * 32).as_bytes());
+        assert!(tried(&huge).is_err_and(|error| error.to_string().contains("more than 2147483648 bytes")));
+    }
+
+    #[test]
+    fn layers_may_have_gzip_and_must_have_their_digest() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&tar(&[("file", b'0', b"packed", "")])).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let digest: String = Sha256::digest(&gzip).iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = folder.path().join("layer");
+        let root = folder.path().join("root");
+        fs::create_dir(&root).unwrap();
+        let tried = |bytes: &[u8], digest: &str| {
+            fs::write(&path, bytes).unwrap();
+            let layer = Blob { path: path.clone(), digest: digest.to_owned() };
+            unpack(&layer, &root, &mut Sizes::default()).map_err(|error| error.to_string())
+        };
+        tried(&gzip, &digest).unwrap();
+        assert!(tried(&gzip, &"0".repeat(64)).is_err_and(|error| error.contains("damaged")));
+        assert!(tried(&[0x28, 0xb5, 0x2f, 0xfd, 0], &digest).is_err_and(|error| error.contains("zstd")));
+        assert_eq!(content(root.join("file")), "packed");
+    }
+}
