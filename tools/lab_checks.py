@@ -34,7 +34,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from multihop.lab import _command
@@ -246,9 +246,15 @@ class Run:
         self.wait(lambda: VICTIMS[victim](self.processes(), started.pid), started)
         time.sleep(self.draws.uniform(0, LATEST))
         running = self.processes()
-        namespaces = {name for process in running for name in namespaces_of(process[0])} - set(
-            namespaces_of("self")
-        )
+        # The numbers of namespaces that have ended are used again, so they are held open until the end.
+        held = ExitStack()
+        own = set(namespaces_of("self"))
+        namespaces = {
+            name
+            for pid, _ in running
+            for name, path in namespaces_of(pid).items()
+            if name not in own and hold(held, path)
+        }
         for pid in VICTIMS[victim](running, started.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -260,7 +266,9 @@ class Run:
         started.wait()
         self.wait(lambda: not self.files() - files, started, patience=2.0)
         left += [f"file {path}" for path in sorted(self.files() - files)]
+        self.wait(lambda: not namespaces & all_namespaces(), started)
         left += [f"namespace {name}" for name in sorted(namespaces & all_namespaces())]
+        held.close()
         return state_of(running), left
 
     def processes(self) -> list[Process]:
@@ -313,20 +321,32 @@ def owned(folder: Path, but: set[Path]) -> Iterator[Path]:
                 yield from owned(path, but)
 
 
-def namespaces_of(pid: int | str) -> Iterator[str]:
+def namespaces_of(pid: int | str) -> dict[str, Path]:
     """Namespaces that a process is in, or holds by a descriptor."""
+    found = {}
     for kind in ("ns", "fd"):
         with suppress(OSError):
             for entry in Path(f"/proc/{pid}/{kind}").iterdir():
                 with suppress(OSError):
                     name = str(entry.readlink())
-                    if re.fullmatch(r"\w+:\[\d+\]", name) and not name.startswith(("pipe:", "socket:")):
-                        yield name
+                    if re.fullmatch(r"(cgroup|ipc|mnt|net|pid|user|uts|time)\w*:\[\d+\]", name):
+                        found[name.replace("_for_children", "")] = entry
+    return found
+
+
+def hold(held: ExitStack, path: Path) -> bool:
+    """Keep a namespace open; returns whether it still exists."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    held.callback(os.close, descriptor)
+    return True
 
 
 def all_namespaces() -> set[str]:
-    """Namespaces of all processes that this user may inspect."""
-    pids = [folder.name for folder in Path("/proc").glob("[0-9]*")]
+    """Namespaces of all other processes that this user may inspect."""
+    pids = {folder.name for folder in Path("/proc").glob("[0-9]*")} - {str(os.getpid())}
     return {name for pid in pids for name in namespaces_of(pid)}
 
 

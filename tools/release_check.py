@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def workflows() -> int:
-    """Lint .github/workflows with actionlint, from Go where it is not installed."""
+    """Lint .github/workflows and that of a page with actionlint, from Go where it is not installed."""
     if shutil.which("actionlint"):
         command = ["actionlint"]
     elif shutil.which("go"):
@@ -48,7 +48,12 @@ def workflows() -> int:
     else:
         print("skipped: neither actionlint nor Go is installed")
         return 0
-    return subprocess.run([*command, "-color"], cwd=build.ROOT).returncode
+    page = build.ROOT / "docs" / "how-to" / "lab-in-ci.md"
+    with tempfile.TemporaryDirectory() as folder:
+        of_page = Path(folder) / "mesh.yml"
+        of_page.write_text(page.read_text().split("```yaml\n")[1].split("```")[0])
+        files = [*sorted(build.ROOT.glob(".github/workflows/*.yml")), of_page]
+        return subprocess.run([*command, "-color", *files], cwd=build.ROOT).returncode
 
 
 def metadata() -> int:
