@@ -12,16 +12,19 @@ namespaces, or root.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
+import pickle
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -48,8 +51,12 @@ __all__ = [
     "scenario",
 ]
 
-Command = str | Sequence[str]
-"""A command line for `sh`, or a program with its arguments; `{4}` is node 4's address, `{4:6}` for IPv6."""
+Command = str | Sequence[str] | Callable[[], object]
+"""A command line for `sh`, or a program with its arguments; `{4}` is node 4's address, `{4:6}` for IPv6.
+
+A function runs in a Python process of its own. It must be at the top of a module that can be imported, and
+`functools.partial` gives it arguments.
+"""
 NodeName = int | str
 """Number or name of a node or host."""
 
@@ -297,6 +304,8 @@ class Node:
         keys: dict[str, Any] = {"node": self.number}
         if isinstance(command, str):
             keys["command"] = _filled(self.net, command)
+        elif callable(command):
+            keys["command"] = _call(command)
         elif command is not None:
             keys["command"] = [_filled(self.net, word) for word in command]
         if image is not None:
@@ -306,7 +315,7 @@ class Node:
         if directory is not None:
             keys["directory"] = fspath(directory)
         started = self.net.ask("start", **keys)
-        shown = keys.get("command", keys.get("image", ""))
+        shown = str(command) if callable(command) else keys.get("command", keys.get("image", ""))
         program = Program(self, shown, started["program"], started["pid"])
         if listens is not None:
             program.wait_until_listening(listens)
@@ -342,7 +351,7 @@ class Program:
     """A program that was started at a node."""
 
     node: Node
-    command: Command
+    command: str | Sequence[str]
     number: int
     pid: int | None
     """Process number on this machine, of a program that has not ended at its start."""
@@ -620,6 +629,15 @@ def _filled(net: Net, text: str) -> str:
     return re.sub(r"\{([\w.-]+)(:6)?\}", address, text)
 
 
+def _call(function: Callable[[], object]) -> list[str]:
+    """Command that calls a function in a new Python process with the module path of this one."""
+    try:
+        text = base64.b64encode(pickle.dumps(function)).decode()
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise LabError(f"found {function!r}, allowed: a function at the top of a module ({error})") from None
+    return [sys.executable, "-c", CALL, text, *sys.path]
+
+
 def _listening(pid: int | None) -> set[int]:
     """Local ports of the sockets in the network of a process: TCP sockets that listen, and UDP sockets."""
     ports = set()
@@ -636,6 +654,8 @@ def _ending(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {-code}"
 
 
+CALL = "import base64, pickle, sys; sys.path[:] = sys.argv[2:]; pickle.loads(base64.b64decode(sys.argv[1]))()"
+"""Program that calls a function."""
 SPACING = 2 / 3
 """Distance of neighbours, in ranges of the slowest rate: nobody hears the node after the next."""
 LONGEST = 86_400.0

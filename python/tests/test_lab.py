@@ -4,10 +4,12 @@ import importlib.metadata
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from shutil import which
 from threading import Thread
@@ -15,6 +17,7 @@ from threading import Thread
 import pytest
 
 from multihop import lab
+from multihop.frames import frames
 from multihop.lab import Lab, LabError, NotValidError, ProgramError, UnavailableError
 
 NO_LIMIT = float("inf")
@@ -85,7 +88,20 @@ def test_ipv6_and_captures(nets: Lab, tmp_path: Path) -> None:
         assert net[1].address6 == "fd00::2"
         assert net.time() > 0
     assert first == tmp_path / "capture-0.pcapng"
-    assert first.stat().st_size > 500
+    table = frames(first)
+    sent = table.filter(kind="data", node="node0", received=False)
+    assert sent["from"].unique().to_list() == ["02:00:00:00:00:00"]
+    assert table.filter(kind="ack", node="node1", received=False)["bytes"].unique().to_list() == [14]
+    assert table.filter(received=True)["signal_dbm"].max() < -20
+    assert table.filter(received=False)["signal_dbm"].null_count() == table.filter(received=False).height
+    assert table["time"].is_sorted()
+    # The end of a file that is being written is left out.
+    part = tmp_path / "part.pcapng"
+    part.write_bytes(first.read_bytes()[:-30])
+    assert frames(part).height == table.height - 1
+    part.write_bytes(b"text")
+    with pytest.raises(ValueError, match="allowed: a capture of multihop"):
+        frames(part)
 
 
 def test_a_program_that_fails_shows_its_last_lines(nets: Lab) -> None:
@@ -110,6 +126,29 @@ def test_a_program_that_fails_shows_its_last_lines(nets: Lab) -> None:
         killed = net[0].start("sleep 60")
         net.kill(killed)
         assert killed.wait(20) == -signal.SIGKILL
+
+
+def serve(port: int) -> None:
+    with socket.create_server(("", port)) as server:
+        connection, peer = server.accept()
+        connection.sendall(peer[0].encode())
+        connection.close()
+
+
+def ask(address: str, port: int) -> None:
+    with socket.create_connection((address, port), 20) as connection:
+        print(connection.recv(99).decode())
+
+
+def test_functions_run_at_nodes(nets: Lab) -> None:
+    with nets.chain(hops=2) as net:
+        server = net[2].start(partial(serve, 7000), listens=7000)
+        assert net[0].run(partial(ask, net[2].address, 7000), timeout=30) == "10.0.0.1\n"
+        assert server.wait(20) == 0
+        with pytest.raises(ProgramError, match=r"ask.*at node0 ended with exit code 1(.*\n)*.*refused"):
+            net[0].run(partial(ask, net[0].address, 7000), timeout=30)
+        with pytest.raises(LabError, match="allowed: a function at the top of a module"):
+            net[0].start(lambda: None)
 
 
 def test_wrong_requests_name_what_is_allowed(nets: Lab) -> None:
