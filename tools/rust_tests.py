@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LATE = (
     "multihop-cli",
     "multihop-emulate",
+    "multihop-lab",
     "multihop-net",
     "multihop-apps",
     "multihop-capi",
