@@ -243,7 +243,12 @@ def network(kind: str, size: int, multihop: Path) -> Iterator[Network]:
 def usage(router: Router) -> tuple[float, int, int]:
     """Processor time in seconds, resident memory and its private part in kB of a router's daemon."""
     assert router.daemon is not None
-    folder = Path(f"/proc/{router.daemon.pid}")
+    return usage_of(router.daemon.pid)
+
+
+def usage_of(process: int) -> tuple[float, int, int]:
+    """Processor time in seconds, resident memory and its private part in kB of a process."""
+    folder = Path(f"/proc/{process}")
     times = (folder / "stat").read_text().rsplit(")", 1)[1].split()
     status = (folder / "status").read_text()
     memory = [int(re.search(rf"{name}:\s+(\d+)", status)[1]) for name in ("VmRSS", "RssAnon")]  # type: ignore[index]
