@@ -6,7 +6,7 @@
 //! of type `1RTT`. A packet counts as lost when its number in traces is transmitted again, or when the transport's
 //! counter [`LOST_PACKETS`] grows.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -29,8 +29,8 @@ struct Qlog {
     sender: NodeId,
     /// Numbers of the next sent and of the next received packet.
     next: [u64; 2],
-    /// Numbers in traces, and packet numbers, of the newest sent packets with data, oldest first.
-    sent: VecDeque<(String, u64)>,
+    /// Packet numbers of the newest sent packets with data, by their numbers in traces.
+    sent: BTreeMap<String, u64>,
     metrics: Metrics,
     state: &'static str,
     lost: u64,
@@ -98,7 +98,7 @@ impl Qlog {
             out,
             sender,
             next: [0; 2],
-            sent: VecDeque::new(),
+            sent: BTreeMap::new(),
             metrics: Metrics::default(),
             state: "",
             lost: 0,
@@ -122,18 +122,23 @@ impl Qlog {
     fn sent(&mut self, now: Instant, packet: &Packet) -> io::Result<()> {
         let number = self.next[0];
         if let Some(name) = name(packet) {
-            if let Some(at) = self.sent.iter().rposition(|(earlier, _)| *earlier == name)
-                && let Some((_, lost)) = self.sent.remove(at)
-            {
+            if let Some(lost) = self.sent.insert(name, number) {
                 self.event(now, "packet_lost", json!({ "header": header(lost) }))?;
             }
-            if self.sent.len() == MAX_SENT {
-                self.sent.pop_front();
-            }
-            self.sent.push_back((name, number));
+            self.forget_oldest();
         }
         self.next[0] += 1;
         self.event(now, "packet_sent", transferred(number, packet))
+    }
+
+    /// Halves a full list of sent packets, so that the cost per packet is small.
+    fn forget_oldest(&mut self) {
+        if self.sent.len() < 2 * MAX_SENT {
+            return;
+        }
+        let mut numbers: Vec<u64> = self.sent.values().copied().collect();
+        let (_, &mut oldest, _) = numbers.select_nth_unstable(MAX_SENT);
+        self.sent.retain(|_, number| *number >= oldest);
     }
 
     fn received(&mut self, now: Instant, packet: &Packet) -> io::Result<()> {
@@ -246,5 +251,5 @@ fn whole(number: f64) -> u64 {
 pub(crate) const LOST_PACKETS: &str = "lost_packets";
 /// Schema of the events.
 const EVENTS: &str = "urn:ietf:params:qlog:events:quic-12";
-/// Number of sent packets among which a retransmission finds the lost one.
+/// Least number of sent packets among which a retransmission finds the lost one.
 const MAX_SENT: usize = 4096;
