@@ -37,8 +37,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from multihop.lab import _command
-
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 if not importlib.metadata.entry_points(group="pytest11", name="multihop"):
     # The package is not installed: it is on the path.
@@ -184,6 +182,9 @@ def parallel(options: argparse.Namespace, folder: Path) -> int:
 
 def replay(options: argparse.Namespace, folder: Path) -> int:
     """Replay the recording of a failed test, and compare the frames and the events of packets."""
+    # This tool may itself run without the package, if it installs a wheel.
+    from multihop.lab import _command
+
     done = tests(options, folder, FAILS, "--multihop-record=out")
     if "1 failed" not in done.stdout:
         print(done.stdout)
