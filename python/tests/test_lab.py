@@ -281,7 +281,10 @@ def test_a_failed_test_leaves_a_recording(tmp_path: Path) -> None:
     assert "multihop view out/test_mesh.py-test_bad-1-0.rec" in lines, "\n".join(lines)
     assert any("1 failed, 2 passed" in line for line in lines), "\n".join(lines)
     (recording,) = (tmp_path / "out").iterdir()
+    # The page of the recording shows the name.
+    name = b'["name","test_mesh.py::test_bad[1]'
     assert recording.read_bytes().startswith(b"multihop recording ")
+    assert name in recording.read_bytes()
 
 
 @pytest.mark.usefixtures("possible")
