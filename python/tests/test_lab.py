@@ -3,6 +3,7 @@
 import importlib.metadata
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from threading import Thread
 import pytest
 
 from multihop import lab
+from multihop._cli import COMMAND
 from multihop.frames import frames
 from multihop.lab import Lab, LabError, NotValidError, ProgramError, UnavailableError
 
@@ -273,6 +275,23 @@ def test_the_lines_for_ci_run_the_first_lines_of_the_documentation(tmp_path: Pat
         (words,) = re.findall(r"- (?:run: )?pytest (.*)", file.split("```")[0])
         lines = pytest_run(tmp_path, *words.split(), "--multihop-late=inf", tests=example)
         assert any("1 passed" in line for line in lines), "\n".join(lines)
+
+
+@pytest.mark.usefixtures("possible")
+def test_the_first_lines_about_recordings(tmp_path: Path) -> None:
+    needs("ping")
+    pages = Path(__file__).parents[2] / "docs" / "how-to"
+    scenario = (pages / "run-programs.md").read_text().split('title="five.toml"\n')[1].split("```")[0]
+    (tmp_path / "five.toml").write_text(scenario.replace("iperf3 -s", "sleep 60"))
+    program = tmp_path / "my-program"
+    program.write_text("#!/bin/sh\nexec ping -c 3 -i 0.2 node5\n")
+    program.chmod(0o755)
+    lines = (pages / "record-replay.md").read_text().split("```sh\n")[1].split("```")[0]
+    lines = lines.replace("multihop ", f"{shlex.quote(os.environ.get('MULTIHOP', COMMAND))} ")
+    subprocess.run(["sh", "-e", "-c", lines], cwd=tmp_path, check=True, capture_output=True)
+    table = frames(tmp_path / "again" / "packets.pcapng")
+    # Each of five hops carries three requests and three replies.
+    assert table.filter(kind="data", received=False, bytes=120).height >= 30
 
 
 @pytest.mark.usefixtures("possible")

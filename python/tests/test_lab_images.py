@@ -117,6 +117,20 @@ def test_containers_talk_over_the_network(nets: Lab, tmp_path: Path) -> None:
         assert sleeper.wait(20) == -9
 
 
+def test_the_example_of_the_page_runs(nets: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if which("curl") is None:
+        pytest.skip("not installed: curl")
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "containers.md"
+    example = page.read_text().split("```python\n")[1].split("```")[0]
+    page_of_server = layer({"srv/index.html": b"hello\n"})
+    config = {"Entrypoint": ["/bin/busybox", "httpd", "-f"], "Cmd": ["-p", "8080", "-h", "/srv"]}
+    write_image(tmp_path / "server", [busybox_layer(), page_of_server], config)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    names["test_reaches_the_container"](nets)
+
+
 def test_a_folder_can_be_a_root(nets: Lab, tmp_path: Path) -> None:
     root = tmp_path / "root"
     for name, content in (("bin/busybox", BUSYBOX.read_bytes()), ("srv/text", b"one\n")):
