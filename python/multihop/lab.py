@@ -85,6 +85,8 @@ class Lab:
     """Seconds by which 99% of the events and packets may be late; `math.inf` sets no limit."""
     lost_limit: float = 0.02
     """Share of the time that the network may lose because it is late."""
+    virtual_time: bool = False
+    """Whether time advances only while all programs wait, so that results are the same in each run."""
     folder: Path = field(default_factory=Path)
     """Folder for captures without a path."""
     record: Path | None = None
@@ -137,6 +139,8 @@ class Lab:
 
     def _net(self, file: str, line: str | None) -> Net:
         words = [_command(), "emulate", file, "--control"]
+        if self.virtual_time:
+            words.append("--virtual-time")
         if self.record is not None:
             path = self.record.with_name(f"{self.record.name}-{len(self.recordings)}.rec")
             self.recordings.append(path)
@@ -154,6 +158,8 @@ class Net:
     def __init__(self, lab: Lab, words: list[str], line: str | None) -> None:
         self._lab = lab
         self._captures = 0
+        self.virtual_time = lab.virtual_time
+        """Whether time advances only while all programs wait."""
         self.result: dict[str, Any] | None = None
         """The result of `multihop emulate`, once the network has been closed."""
         self._link = _Link(words, line)
@@ -392,13 +398,27 @@ class Program:
 
     def wait_until_listening(self, port: int, timeout: float = 10.0) -> None:
         """Wait until a socket of the node has a local TCP or UDP port, for at most `timeout` seconds."""
-        end = time.monotonic() + timeout
-        while port not in _listening(self.pid):
+        end = self._now() + timeout
+        while port not in self._listening():
             if not self.is_running():
                 raise ProgramError(self.failure(f"ended before port {port} was open"))
-            if time.monotonic() > end:
+            if self._now() > end:
                 raise ProgramError(self.failure(f"has not opened port {port} in {timeout:g} s"))
-            time.sleep(0.01)
+            self._rest(0.01)
+
+    def _listening(self) -> set[int]:
+        if self.node.net.virtual_time:
+            return set(self.node.net.ask("ports", node=self.node.number)["open"])
+        return _listening(self.pid)
+
+    def _now(self) -> float:
+        return self.node.net.time() if self.node.net.virtual_time else time.monotonic()
+
+    def _rest(self, seconds: float) -> None:
+        if self.node.net.virtual_time:
+            self._ask("wait", timeout=seconds)
+        else:
+            time.sleep(seconds)
 
     def failure(self, what: str) -> str:
         """Text of an error, with the last lines of the program."""
@@ -573,24 +593,37 @@ class _Link:
         self._errors.close()
 
 
-def chain(hops: int, phy: str | None = None, spacing: float | None = None, **settings: Any) -> Net:
+def chain(
+    hops: int,
+    phy: str | None = None,
+    spacing: float | None = None,
+    *,
+    virtual_time: bool = False,
+    **settings: Any,
+) -> Net:
     """Make a row of `hops + 1` nodes; further settings are those of scenarios.
 
     The network is that of `Lab.chain` with default limits.
     """
-    return Lab().chain(hops, phy, spacing, **settings)
+    return Lab(virtual_time=virtual_time).chain(hops, phy, spacing, **settings)
 
 
 def grid(
-    rows: int, columns: int, phy: str | None = None, spacing: float | None = None, **settings: Any
+    rows: int,
+    columns: int,
+    phy: str | None = None,
+    spacing: float | None = None,
+    *,
+    virtual_time: bool = False,
+    **settings: Any,
 ) -> Net:
     """Make rows and columns of nodes, numbered row by row, with the distances of `chain`."""
-    return Lab().grid(rows, columns, phy, spacing, **settings)
+    return Lab(virtual_time=virtual_time).grid(rows, columns, phy, spacing, **settings)
 
 
-def scenario(source: str | PathLike[str] | Mapping[str, Any]) -> Net:
+def scenario(source: str | PathLike[str] | Mapping[str, Any], *, virtual_time: bool = False) -> Net:
     """Make the network of a scenario: a file, the name of an example, or a table."""
-    return Lab().scenario(source)
+    return Lab(virtual_time=virtual_time).scenario(source)
 
 
 def _command() -> str:

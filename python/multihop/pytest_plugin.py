@@ -31,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1e3 * Lab.late_limit,
         help="fail as not valid if 1%% of the events or packets are later than this (default: %(default)g)",
     )
+    group.addoption(
+        "--multihop-virtual-time",
+        action="store_true",
+        help="advance time only while all programs wait: the same results in each run, on any machine",
+    )
 
 
 @pytest.hookimpl(hookwrapper=True)  # pytest 7 has no other kind of wrapper
@@ -59,7 +64,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def mesh_lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
     """Makes emulated networks: `mesh_lab.chain(hops=4)`, `mesh_lab.grid(3, 3)`, `mesh_lab.scenario(FILE)`."""
-    lab = Lab(late_limit=1e-3 * request.config.getoption("--multihop-late"), folder=tmp_path)
+    lab = Lab(
+        late_limit=1e-3 * request.config.getoption("--multihop-late"),
+        virtual_time=request.config.getoption("--multihop-virtual-time"),
+        folder=tmp_path,
+    )
     folder: Path | None = request.config.getoption("--multihop-record")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

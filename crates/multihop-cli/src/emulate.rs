@@ -76,6 +76,7 @@ pub(crate) fn emulate(
         stdout_is_taken: args.json || args.control || pcap_to_stdout,
         busy_wait: args.busy_wait,
         late_limit: args.late_limit,
+        virtual_time: args.virtual_time,
         is_followed: args.live,
         ready,
     };
@@ -235,6 +236,10 @@ fn summary(emulated: &Emulated) -> String {
         "{}, seed {}: {} packets entered the network, {} left it, {:.1} s of virtual time",
         run.scenario, run.seed, emulation.entered, emulation.left, run.sim_seconds
     ));
+    if emulation.virtual_time {
+        lines.push("time was virtual: it waited for all programs".to_owned());
+        return lines.join("\n");
+    }
     let late = |late: &Option<Quantiles>| match late {
         Some(late) => {
             format!("median {:.2} ms, 99% quantile {:.2} ms, maximum {:.2} ms", late.p50, late.p99, late.max)

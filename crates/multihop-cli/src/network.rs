@@ -149,6 +149,10 @@ pub(crate) struct EmulateArgs {
     /// Fail if more than 1% of the events or packets are more than this many seconds late.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) late_limit: Option<Duration>,
+    /// Advance time only while all programs wait: results are then the same in each run, on any machine. Programs need dynamic
+    /// linking.
+    #[arg(long, conflicts_with_all = ["late_limit", "busy_wait"])]
+    pub(crate) virtual_time: bool,
     /// Shortly before each event, poll the clock instead of sleeping. Polling makes events less late, and keeps one
     /// processor busy all the time.
     #[arg(long)]

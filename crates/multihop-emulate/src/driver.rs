@@ -1,6 +1,7 @@
 //! The loop that moves a simulated network on with the wall clock, and carries packets between it and the programs.
 
 mod requests;
+mod stepped;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use multihop_sim::live::{EntryError, Live};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-use self::requests::ClientState;
+use self::requests::{ClientState, Served};
+use crate::barrier::Barrier;
 use crate::clock::VirtualClock;
 use crate::control::Control;
 use crate::lateness::{EmulationResult, Lateness};
@@ -50,6 +52,8 @@ pub(crate) struct Driver<'a> {
     left: u64,
     ignored: u64,
     buffer: Vec<u8>,
+    /// Whether time is virtual: it advances only while all programs wait.
+    virtual_time: bool,
 }
 
 /// Interfaces of an emulation to its user and to other programs: signals, live captures, and how it waits.
@@ -119,6 +123,7 @@ impl<'a> Driver<'a> {
             left: 0,
             ignored: 0,
             buffer: vec![0; 65_536],
+            virtual_time: false,
         })
     }
 
@@ -127,7 +132,12 @@ impl<'a> Driver<'a> {
         mut self,
         late_limit: Option<Duration>,
         is_followed: bool,
+        barrier: Option<Barrier>,
     ) -> Result<Emulated, EmulateError> {
+        if let Some(barrier) = barrier {
+            self.virtual_time = true;
+            return self.run_in_steps(barrier, is_followed);
+        }
         wait::wake_on_time();
         slice::shorten();
         let mut marked = Instant::ZERO;
@@ -141,7 +151,7 @@ impl<'a> Driver<'a> {
             }
             self.deliver();
             self.resume()?;
-            let is_ended = self.serve_client(now)?;
+            let is_ended = matches!(self.serve_client(now, None)?, Served::End);
             self.programs.update(now, &self.sandbox);
             let is_over = is_ended || self.programs.is_over() || self.live.has_failed();
             if now >= self.end || is_over || self.signals.noted().is_some() {
@@ -264,6 +274,7 @@ impl<'a> Driver<'a> {
             entered: self.entered,
             left: self.left,
             ignored: self.ignored,
+            virtual_time: self.virtual_time,
             wakeups_late_ms,
             deliveries_late_ms,
             lost_share: if wall > 0.0 { lost / wall } else { 0.0 },

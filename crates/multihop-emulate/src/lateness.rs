@@ -13,6 +13,8 @@ pub struct EmulationResult {
     pub left: u64,
     /// Number of packets that the simulated network does not forward, such as malformed ones.
     pub ignored: u64,
+    /// Whether time was virtual: it advanced only while all programs waited, and nothing could be late.
+    pub virtual_time: bool,
     /// Delay from the due time of an event to its handling, ms; `null` without events.
     pub wakeups_late_ms: Option<Quantiles>,
     /// Delay from the simulated exit of a packet to its delivery, ms; `null` if none left.

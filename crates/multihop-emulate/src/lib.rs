@@ -26,10 +26,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The simulated network itself is [`multihop_sim::live`], which has no clock. An emulation is not deterministic:
-//! programs and the machine decide when packets enter. Its recording can be replayed exactly.
+//! The simulated network itself is [`multihop_sim::live`], which has no clock. In real time an emulation is not
+//! deterministic: programs and the machine decide when packets enter. Its recording can be replayed exactly. With
+//! [`Options::virtual_time`] programs wait for the network, and each run gives the same result.
 #![cfg(target_os = "linux")]
 
+mod barrier;
 mod captured;
 mod clock;
 mod control;
@@ -49,15 +51,16 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use multihop_core::Duration;
+use multihop_core::{Duration, NodeId};
 use multihop_linux::wait::Doorbell;
-use multihop_scenario::{NotConnected, Scenario};
+use multihop_scenario::{NotConnected, Port, Scenario};
 use multihop_sim::Outputs;
 use multihop_sim::RunError;
 use multihop_sim::live::{Live, Recording};
 use multihop_sim::results::RunResult;
 use serde::Serialize;
 
+use barrier::Barrier;
 use control::Control;
 use driver::{Driver, Outside};
 use programs::{Place, Programs};
@@ -94,6 +97,8 @@ pub struct Options {
     pub is_followed: bool,
     /// Called when everything is ready, before the clock starts, with a function that says whether a signal has arrived.
     pub ready: Option<Ready>,
+    /// Whether time is virtual: it advances only while all programs wait, so that results are the same in each run.
+    pub virtual_time: bool,
     /// The lateness of 99% of wake-ups and deliveries above which the result is invalid.
     pub late_limit: Option<Duration>,
 }
@@ -174,7 +179,9 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
     let stations = Stations::new(scenario)?;
     let signals = driver::catch_signals()?;
     let bell = Arc::new(Doorbell::new().tried(|| "make a pair of sockets".to_owned())?);
-    let sandbox = Sandbox::new(stations.namespaces(), &names, Arc::clone(&bell))?;
+    let prepare = || "prepare virtual time".to_owned();
+    let library = options.virtual_time.then(barrier::library).transpose().tried(prepare)?;
+    let sandbox = Sandbox::new(stations.namespaces(), &names, Arc::clone(&bell), library)?;
     let readers = Readers::new();
     let entry = enter::Entry::new(
         &scenario.name,
@@ -184,10 +191,15 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
         readers.as_ref().and_then(Readers::name),
     )?;
     let is_captured = options.client.is_some();
+    let is_preloaded = options.virtual_time;
+    let barrier = is_preloaded.then(|| {
+        refuse_kernels(scenario)?;
+        Barrier::new(&stations.namespaces(), scenario.emulation.mtu).tried(prepare)
+    });
     let programs = Programs::new(
         scenario,
         command.transpose()?,
-        Place { folder: options.folder, stdout_is_taken: options.stdout_is_taken, is_captured },
+        Place { folder: options.folder, stdout_is_taken: options.stdout_is_taken, is_captured, is_preloaded },
     );
     if let Some(ready) = options.ready {
         ready(&|| signals.noted().is_some());
@@ -195,7 +207,23 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
     let control = options.client.map(|client| Control::new(client, Arc::clone(&bell))).transpose()?;
     let outside = Outside { signals, readers, control, bell, names, busy_wait: options.busy_wait };
     let driver = Driver::new(scenario, live, stations, programs, sandbox, outside)?;
-    let emulated = driver.run(options.late_limit, options.is_followed);
+    let emulated = driver.run(options.late_limit, options.is_followed, barrier.transpose()?);
     drop(entry);
     emulated
+}
+
+/// Refuses scenarios in which kernels route, because their clocks are real.
+fn refuse_kernels(scenario: &Scenario) -> Result<(), EmulateError> {
+    let found = if scenario.emulation.gateway.is_some() {
+        "emulation.gateway"
+    } else if (0..multihop_sim::live::stations(scenario))
+        .any(|n| scenario.port(NodeId(u32::try_from(n).unwrap_or(u32::MAX))) == Port::Tap)
+    {
+        "emulation.interface = \"tap\""
+    } else {
+        return Ok(());
+    };
+    Err(EmulateError::NotFound(format!(
+        "found {found}, allowed with --virtual-time: isolated networks with tun"
+    )))
 }

@@ -16,6 +16,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::barrier::LIBRARY_PATH;
 use crate::captured::Captured;
 use crate::request::{Start, Stream};
 use crate::sandbox::{Contained, Launch, Sandbox, Words};
@@ -45,6 +46,10 @@ pub(crate) struct Programs {
     command: Option<usize>,
     place: Place,
     stations: usize,
+    /// Programs that have started since the driver last took them.
+    started: Vec<(NodeId, u32)>,
+    /// Programs that were asked to end at their `stop` since the driver last took them.
+    stopped: Vec<Option<u32>>,
 }
 
 /// Destination of the programs' output.
@@ -55,6 +60,8 @@ pub(crate) struct Place {
     pub(crate) stdout_is_taken: bool,
     /// Whether output without a folder is captured for a client.
     pub(crate) is_captured: bool,
+    /// Whether programs load the library of virtual time.
+    pub(crate) is_preloaded: bool,
 }
 
 struct State {
@@ -86,7 +93,14 @@ impl Programs {
         let index = command.as_ref().map(|_| scenario.programs.len());
         let programs = scenario.programs.iter().map(State::of_scenario);
         let programs = programs.chain(command.map(State::of_command)).collect();
-        Self { programs, command: index, place, stations: stations(scenario) }
+        Self {
+            programs,
+            command: index,
+            place,
+            stations: stations(scenario),
+            started: Vec::new(),
+            stopped: Vec::new(),
+        }
     }
 
     /// Adds a program that starts at the next [`update`](Self::update); `None` if there are too many. Returns its number.
@@ -169,11 +183,12 @@ impl Programs {
             }
         }
         while let Some((n, started)) = sandbox.poll_started() {
+            self.started.extend(started.as_ref().ok().map(|child| (self.programs[n].node, child.id())));
             self.programs[n].note_start(started);
         }
         for program in &mut self.programs {
             if program.stop.is_some_and(|stop| stop <= now) {
-                program.terminate();
+                self.stopped.extend(program.terminate());
             }
             program.note_end();
         }
@@ -187,6 +202,30 @@ impl Programs {
             _ => None,
         };
         self.programs.iter().filter_map(due).min()
+    }
+
+    /// Whether a program is between its start and its first instruction.
+    pub(crate) fn are_starting(&self) -> bool {
+        self.programs.iter().any(|program| matches!(program.phase, Phase::Starting))
+    }
+
+    pub(crate) fn are_running(&self) -> bool {
+        self.programs.iter().any(|program| matches!(program.phase, Phase::Running(_)))
+    }
+
+    /// Programs that have started since the last call, with their nodes and process numbers.
+    pub(crate) fn take_started(&mut self) -> Vec<(NodeId, u32)> {
+        std::mem::take(&mut self.started)
+    }
+
+    /// Process groups of programs that were asked to end since the last call; `None` for the one of a command.
+    pub(crate) fn take_stopped(&mut self) -> Vec<Option<u32>> {
+        std::mem::take(&mut self.stopped)
+    }
+
+    /// Asks every program to end, and returns their process groups.
+    pub(crate) fn terminate(&mut self) -> Vec<Option<u32>> {
+        self.programs.iter_mut().filter_map(State::terminate).collect()
     }
 
     /// Whether the program that the emulation ends with has ended.
@@ -215,12 +254,15 @@ impl Programs {
         let is_command = self.command == Some(n);
         let program = &mut self.programs[n];
         let mut launch = program.launch.take().expect("it starts once");
-        let Place { folder, stdout_is_taken, is_captured } = &self.place;
+        let Place { folder, stdout_is_taken, is_captured, is_preloaded } = &self.place;
         let folder = folder.as_deref().filter(|_| !is_command && !program.is_of_client);
         let addresses = address_variables(self.stations);
         let output = match &mut launch {
             Launch::Here(process) => {
                 process.envs(addresses);
+                if *is_preloaded {
+                    process.env("LD_PRELOAD", LIBRARY_PATH);
+                }
                 match folder {
                     Some(folder) => to_file(process, folder, n),
                     None if *is_captured => to_memory(process).map(|both| program.captured = Some(both)),
@@ -339,8 +381,8 @@ impl State {
         self.phase = started.map_or_else(|error| Phase::Ended(Err(error)), Phase::Running);
     }
 
-    /// Tells the program to end, once.
-    fn terminate(&mut self) {
+    /// Asks the program to end, once. Returns its process group, or `None` inside for a command.
+    fn terminate(&mut self) -> Option<Option<u32>> {
         if let Phase::Running(child) = &self.phase
             && !self.stopped
         {
@@ -349,7 +391,9 @@ impl State {
             let signal = Signal::SIGTERM;
             // The program may have ended in the meantime.
             let _ = if self.leads { killpg(pid, signal) } else { nix::sys::signal::kill(pid, signal) };
+            return Some(self.leads.then(|| child.id()));
         }
+        None
     }
 
     /// Records the end of the program, if it has ended; returns true if it does not run.

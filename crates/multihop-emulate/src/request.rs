@@ -20,6 +20,7 @@ pub(crate) enum Request {
     Signal { program: usize, signal: Signal },
     Change(Change),
     Counters { node: usize },
+    Ports { node: usize },
     Capture { file: PathBuf },
     Status,
     End,
@@ -64,7 +65,7 @@ pub(crate) fn parse(line: &[u8], names: &[String]) -> (Value, Result<Request, St
 }
 
 /// Names of requests with their keys.
-const REQUESTS: [(&str, &[&str]); 14] = [
+const REQUESTS: [(&str, &[&str]); 15] = [
     ("start", &["node", "command", "environment", "directory", "image"]),
     ("wait", &["program", "timeout"]),
     ("output", &["program", "stream", "from"]),
@@ -76,6 +77,7 @@ const REQUESTS: [(&str, &[&str]); 14] = [
     ("freeze", &["node"]),
     ("thaw", &["node"]),
     ("counters", &["node"]),
+    ("ports", &["node"]),
     ("capture", &["file"]),
     ("status", &[]),
     ("end", &[]),
@@ -129,6 +131,7 @@ impl Keys<'_> {
             "freeze" => Ok(Request::Change(Change::Freeze(self.node_number()?))),
             "thaw" => Ok(Request::Change(Change::Thaw(self.node_number()?))),
             "counters" => Ok(Request::Counters { node: self.node()? }),
+            "ports" => Ok(Request::Ports { node: self.node()? }),
             "capture" => Ok(Request::Capture { file: self.text("file")?.into() }),
             "status" => Ok(Request::Status),
             _ => Ok(Request::End),

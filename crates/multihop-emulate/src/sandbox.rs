@@ -19,6 +19,8 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::fchdir;
 
+#[cfg(doc)]
+use crate::barrier;
 use crate::image::Image;
 use crate::{EmulateError, Tried, root};
 
@@ -85,11 +87,12 @@ const FIRST: &str = "mount -t proc proc /proc 2>/dev/null; echo ready; until cat
 
 impl Sandbox {
     /// Creates the namespaces and their first process. `bell` is rung whenever a program has started, which wakes the
-    /// driver.
+    /// driver. Programs find `library` as [`barrier::LIBRARY_PATH`].
     pub(crate) fn new(
         namespaces: Arc<[Namespace]>,
         names: &[String],
         bell: Arc<Doorbell>,
+        library: Option<File>,
     ) -> Result<Self, EmulateError> {
         let (requests, todo) = channel::<Request>();
         let (done, started) = channel();
@@ -97,7 +100,7 @@ impl Sandbox {
         let hosts = hosts(names);
         let work = move || {
             let made = isolate(&hosts);
-            let home = made.and_then(|()| Ok((Home::here()?, first_process()?)));
+            let home = made.and_then(|()| Ok((Home::here()?, first_process(library)?)));
             let home = match home {
                 Ok((home, first)) => {
                     let _ = tell.send(Ok(first));
@@ -228,9 +231,13 @@ fn cover(files: &[(&str, &str)]) -> io::Result<()> {
     Ok(umount2(&memory, MntFlags::MNT_DETACH)?)
 }
 
-fn first_process() -> io::Result<Child> {
+fn first_process(library: Option<File>) -> io::Result<Child> {
     let mut command = Command::new("sh");
     command.args(["-c", FIRST]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    if let Some(library) = library {
+        // A file in memory that stays open as long as programs run, whatever they do.
+        command.stderr(library);
+    }
     let mut child = command.process_group(0).spawn()?;
     let mut line = [0; 6];
     child.stdout.take().expect("it was asked for").read_exact(&mut line)?;

@@ -10,9 +10,11 @@ use std::process::ExitStatus;
 use multihop_core::{Duration, Instant, NodeId};
 use multihop_sim::live::{Change, ChangeError};
 use nix::fcntl::OFlag;
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::Driver;
+use crate::barrier::Barrier;
 use crate::control::{Control, Line, MAX_LINE};
 use crate::programs::Status;
 use crate::request::{Request, Start, parse};
@@ -33,6 +35,16 @@ struct Pending {
     until: Until,
 }
 
+/// Outcome of a look for requests of the client.
+pub(super) enum Served {
+    /// The client has ended the emulation, or has closed its input.
+    End,
+    /// A request was handled.
+    Request,
+    /// There was no request.
+    Nothing,
+}
+
 #[derive(Clone, Copy)]
 enum Until {
     /// The program runs, or could not start.
@@ -50,6 +62,11 @@ const MAX_PENDING: usize = 1000;
 const CAPTURE_INTERVAL: Duration = Duration::from_millis(5);
 
 impl ClientState {
+    /// Whether no request waits for an event.
+    pub(super) fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     pub(super) fn new(control: Control) -> Self {
         Self { control, pending: Vec::new(), captured: Instant::ZERO }
     }
@@ -80,32 +97,38 @@ impl Driver<'_> {
         client.control.send(&json!({"event": "ready", "stations": stations}));
     }
 
-    /// Answers requests of the client. Returns true if the client sent an end request or closed its input.
-    pub(super) fn serve_client(&mut self, now: Instant) -> Result<bool, EmulateError> {
-        for _ in 0..TURN {
+    /// Answers requests of the client; in virtual time one request, because programs go on before the next.
+    pub(super) fn serve_client(
+        &mut self,
+        now: Instant,
+        mut barrier: Option<&mut Barrier>,
+    ) -> Result<Served, EmulateError> {
+        let mut served = Served::Nothing;
+        for _ in 0..if barrier.is_some() { 1 } else { TURN } {
             let Some(line) = self.client.as_ref().and_then(|client| client.control.poll()) else { break };
             let (id, request) = match line {
-                Line::End => return Ok(true),
+                Line::End => return Ok(Served::End),
                 Line::TooLong => {
                     (Value::Null, Err(format!("found a longer line, allowed: at most {MAX_LINE} bytes")))
                 }
                 Line::Request(line) if line.trim_ascii().is_empty() => continue,
                 Line::Request(line) => parse(&line, &self.names),
             };
+            served = Served::Request;
             let is_end = request == Ok(Request::End);
             let result = match request {
-                Ok(request) => self.perform(&id, request, now)?,
+                Ok(request) => self.perform(&id, request, now, barrier.as_deref_mut())?,
                 Err(message) => Some(Err(message)),
             };
             if let (Some(client), Some(result)) = (&self.client, result) {
                 client.reply(&id, result);
             }
             if is_end {
-                return Ok(true);
+                return Ok(Served::End);
             }
         }
         self.answer_pending(now);
-        Ok(false)
+        Ok(served)
     }
 
     /// Performs a request and returns the reply; `None` if the reply follows later.
@@ -114,19 +137,25 @@ impl Driver<'_> {
         id: &Value,
         request: Request,
         now: Instant,
+        barrier: Option<&mut Barrier>,
     ) -> Result<Option<Result<Value, String>>, EmulateError> {
         Ok(match request {
+            Request::Start(start) if start.image.is_some() && barrier.is_some() => {
+                Some(Err("found an image in virtual time, allowed: programs of this machine".to_owned()))
+            }
             Request::Start(start) => self.start(id, start).err().map(Err),
             Request::Wait { program, timeout } => {
                 let until = Until::Ended { deadline: timeout.map(|timeout| now + timeout) };
                 self.wait_for(id, program, until).err().map(Err)
             }
             Request::Output { program, stream, from } => Some(self.programs.output(program, stream, from)),
-            Request::Signal { program, signal } => {
-                Some(self.programs.signal(program, signal).map(|()| json!({})))
-            }
-            Request::Change(change) => Some(self.change(&change)?),
+            Request::Signal { program, signal } => Some(self.signal(program, signal, barrier)),
+            Request::Change(change) => Some(self.change(&change, barrier)?),
             Request::Counters { node } => Some(self.counters(node)),
+            Request::Ports { node } => Some(match barrier {
+                Some(barrier) => Ok(json!({"open": barrier.ports(node_id(node))})),
+                None => Err("found real time, allowed in virtual time (--virtual-time)".to_owned()),
+            }),
             Request::Capture { file } => {
                 let captured = create(&file).and_then(|file| self.live.add_reader(Box::new(file)));
                 Some(
@@ -141,7 +170,7 @@ impl Driver<'_> {
     }
 
     fn start(&mut self, id: &Value, start: Start) -> Result<(), String> {
-        let node = NodeId(u32::try_from(start.station).expect("a checked number of stations"));
+        let node = node_id(start.station);
         if self.live.is_frozen(node) {
             return Err(format!("found the frozen node {node}, allowed: a node after thaw"));
         }
@@ -161,7 +190,27 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn change(&mut self, change: &Change) -> Result<Result<Value, String>, EmulateError> {
+    fn signal(
+        &mut self,
+        program: usize,
+        signal: Signal,
+        barrier: Option<&mut Barrier>,
+    ) -> Result<Value, String> {
+        if barrier.is_some() && matches!(signal, Signal::SIGSTOP | Signal::SIGCONT) {
+            return Err(format!("found {signal} in virtual time, allowed: freeze and thaw of the node"));
+        }
+        self.programs.signal(program, signal)?;
+        if let (Some(barrier), Status::Running { pid }) = (barrier, self.programs.status(program)?) {
+            barrier.note_signal(Some(pid), signal);
+        }
+        Ok(json!({}))
+    }
+
+    fn change(
+        &mut self,
+        change: &Change,
+        barrier: Option<&mut Barrier>,
+    ) -> Result<Result<Value, String>, EmulateError> {
         match self.live.change(change) {
             Ok(()) => {}
             Err(ChangeError::Refused(message)) => return Ok(Err(message)),
@@ -169,16 +218,20 @@ impl Driver<'_> {
                 return Err(error).tried(|| "write the recording".to_owned());
             }
         }
-        match *change {
-            Change::Freeze(node) => self.programs.freeze(NodeId(node), true),
-            Change::Thaw(node) => self.programs.freeze(NodeId(node), false),
-            _ => {}
+        let (node, is_frozen) = match *change {
+            Change::Freeze(node) => (NodeId(node), true),
+            Change::Thaw(node) => (NodeId(node), false),
+            _ => return Ok(Ok(json!({}))),
+        };
+        match barrier {
+            Some(barrier) => barrier.freeze(node, is_frozen),
+            None => self.programs.freeze(node, is_frozen),
         }
         Ok(Ok(json!({})))
     }
 
     fn counters(&self, node: usize) -> Result<Value, String> {
-        let node = NodeId(u32::try_from(node).expect("a checked number of nodes"));
+        let node = node_id(node);
         let counters = self.live.counters(node).ok_or_else(|| {
             format!("found {node}, allowed: nodes with a radio, in networks of up to 1000 nodes")
         })?;
@@ -232,6 +285,10 @@ impl Pending {
             (Until::Ended { .. }, _) => None,
         }
     }
+}
+
+fn node_id(station: usize) -> NodeId {
+    NodeId(u32::try_from(station).expect("a checked number of stations"))
 }
 
 /// Creates a file. A FIFO that nobody reads is refused: opening it would wait for a reader.

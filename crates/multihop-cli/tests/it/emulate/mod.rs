@@ -393,6 +393,25 @@ fn a_stopped_emulation_loses_time_and_says_so() {
 }
 
 #[test]
+fn virtual_time_waits_for_programs_only() {
+    let folder = folder("emulate-virtual", CHAIN);
+    if !is_possible(&folder, &[]) {
+        return;
+    }
+    let ended = ran(&folder, &["emulate", "x.toml", "--virtual-time", "--json", "--", "sleep", "15"]);
+    assert_eq!(code(&ended), 0, "{}", stderr(&ended));
+    let result = json(stdout(&ended));
+    assert_eq!(result["sim_seconds"], 15.0);
+    assert_eq!(result["emulation"]["virtual_time"], true);
+    let tap = ["emulate", "x.toml", "--virtual-time", "--set", "emulation.interface=tap", "--", "true"];
+    let refused = ran(&folder, &tap);
+    assert_eq!(code(&refused), 2);
+    let message =
+        "found emulation.interface = \"tap\", allowed with --virtual-time: isolated networks with tun";
+    assert!(stderr(&refused).contains(message), "{}", stderr(&refused));
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let folder = folder("emulate-wrong", CHAIN);
     let no_flows = ran(&folder, &["emulate", "x.toml"]);
