@@ -83,8 +83,8 @@ class Lab:
 
     late_limit: float = 0.005
     """Seconds by which 99% of the events and packets may be late; `math.inf` sets no limit."""
-    lost_limit: float = 0.02
-    """Share of the time that the network may lose because it is late."""
+    lost_limit: float = 0.01
+    """Share of the time that the network may lose because it is late; rates are too low by up to this."""
     virtual_time: bool = False
     """Whether time advances only while all programs wait, so that results are the same in each run."""
     folder: Path = field(default_factory=Path)

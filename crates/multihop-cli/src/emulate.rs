@@ -150,8 +150,8 @@ fn verdict(args: &EmulateArgs, emulated: &Emulated) -> Result<(), CommandError> 
         return Err(CommandError::Interrupted { signal, kept: String::new() });
     }
     if !emulated.emulation.valid {
-        let message =
-            "the result is invalid: more than 1% of the events or packets were later than --late-limit";
+        let message = "the result is invalid: more than 1% of the events or packets were later than --late-limit, or \
+             more than 1% of the time was lost";
         return Err(anyhow::anyhow!(message).into());
     }
     match emulated.programs.last() {

@@ -146,7 +146,8 @@ pub(crate) struct EmulateArgs {
     /// Number or name of the node or host at which the command runs.
     #[arg(long, value_name = "NODE", default_value = "0")]
     pub(crate) node: String,
-    /// Fail if more than 1% of the events or packets are more than this many seconds late.
+    /// Fail if more than 1% of the events or packets are more than this many seconds late, or if more than 1% of the time is
+    /// lost.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) late_limit: Option<Duration>,
     /// Advance time only while all programs wait: results are then the same in each run, on any machine. Programs need dynamic

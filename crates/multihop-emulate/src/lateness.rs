@@ -21,7 +21,8 @@ pub struct EmulationResult {
     pub deliveries_late_ms: Option<Quantiles>,
     /// Virtual time lost / wall-clock time.
     pub lost_share: f64,
-    /// Whether the lateness of 99% of both was within the limit; always true without a limit.
+    /// Whether the lateness of 99% of both was within the limit, and at most 1% of the time was lost; always true without a
+    /// limit.
     pub valid: bool,
 }
 

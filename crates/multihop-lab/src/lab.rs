@@ -56,7 +56,7 @@ impl Lab {
 
     fn new(source: Source) -> Self {
         let command = env::var_os("MULTIHOP").unwrap_or_else(|| "multihop".into());
-        let limits = Some(Limits { late: Duration::from_millis(5), lost: 0.02 });
+        let limits = Some(Limits { late: Duration::from_millis(5), lost: 0.01 });
         Self { source, settings: Vec::new(), command, record: None, limits }
     }
 
@@ -94,7 +94,7 @@ impl Lab {
     }
 
     /// Accepts results of a network that was late, for tests whose outcome does not depend on time. Otherwise 99% of events and
-    /// packets must be at most 5 ms late, and at most 2% of the time may be lost.
+    /// packets must be at most 5 ms late, and at most 1% of the time may be lost.
     #[must_use]
     pub fn any_lateness(mut self) -> Self {
         self.limits = None;

@@ -224,14 +224,14 @@ mod tests {
 
     #[test]
     fn a_late_network_is_not_valid() {
-        let limits = Limits { late: Duration::from_millis(5), lost: 0.02 };
+        let limits = Limits { late: Duration::from_millis(5), lost: 0.01 };
         let late = |events: f64, lost: f64| json!({"wakeups_late_ms": {"p99": events}, "deliveries_late_ms": null, "lost_share": lost});
-        assert_eq!(limits.exceeded(&late(5.0, 0.02)), Vec::<String>::new());
+        assert_eq!(limits.exceeded(&late(5.0, 0.01)), Vec::<String>::new());
         assert_eq!(
             limits.exceeded(&late(5.1, 0.03)),
             [
                 "99% of the events were up to 5.1 ms late, allowed: 5 ms",
-                "3.0% of the time was lost, allowed: 2%"
+                "3.0% of the time was lost, allowed: 1%"
             ]
         );
     }

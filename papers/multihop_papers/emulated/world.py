@@ -29,7 +29,7 @@ from multihop.scenario import Request, Run
 
 LATE_LIMIT = 0.005
 """Lateness of 99% of events and packets above which a run is repeated, s: less than one segment lasts at 2 Mb/s."""
-LOST_LIMIT = 0.02
+LOST_LIMIT = 0.01
 """Share of the time above which a run is repeated, too: programs go by the wall clock, the network does not."""
 TRIES = 3
 SIDE_BY_SIDE = 4
