@@ -145,6 +145,8 @@ def once(
 ) -> dict[str, float]:
     """One run of daemons and kernels."""
     keys = f"--set routing.protocol={protocol} --set routing.weight={WEIGHT}"
+    if protocol == "apdr-pr":
+        keys += f" --set reserve=[{PORT}]"
     daemon = f"{options.multihop} route radio0 --quiet {keys}"
     after = RELEASE + 15.0 if release else 5.0
     tool = f"{sys.executable} {Path(__file__).resolve()}"

@@ -71,7 +71,7 @@ pub struct Config {
     /// Reservation of paths, under apdr-pr: each flow keeps the path of its first packet.
     pub reservation: Option<apdr::Reservation>,
     /// Ports of the flows of TCP and UDP whose paths are reserved, under apdr-pr, at either end of a flow; without it
-    /// all ports.
+    /// all flows of TCP.
     #[key(1..=65_535)]
     pub reserve: Vec<u16>,
     /// Name of the protocol in scenarios.

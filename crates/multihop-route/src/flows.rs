@@ -51,7 +51,7 @@ impl Flow {
 pub(crate) struct FlowWatch {
     socket: Socket,
     interfaces: Vec<u32>,
-    /// Ports of the observed flows; empty: all.
+    /// Ports of the observed flows; empty: all flows of TCP.
     ports: Vec<u16>,
     seen: Vec<Flow>,
     /// Instant at which flows are reported again; `None` if none was seen.
@@ -147,7 +147,7 @@ fn parse(packet: &[u8]) -> Option<Flow> {
 }
 
 /// Filter that passes the headers of TCP and UDP packets to single hosts, if one of their ports is in `ports`, except
-/// for the flows in `seen`. The filter sees packets from the IP header on. The index of the filter is the position
+/// for the flows in `seen`. Without ports it passes those of TCP. The filter sees packets from the IP header on. The index of the filter is the position
 /// of the IPv4 header.
 fn program(interfaces: &[u32], ports: &[u16], seen: &[Flow]) -> Vec<SockFilter> {
     let mut program = from_interfaces(interfaces);
@@ -175,8 +175,10 @@ fn program(interfaces: &[u32], ports: &[u16], seen: &[Flow]) -> Vec<SockFilter> 
     program.extend([load(BYTE, 0), unless(0x45, 1), NOTHING]);
     program.extend([load(HALF, 6), SockFilter::new(JUMP_BITS, 0, 1, 0x1fff), NOTHING]);
     program.extend([load(WORD, 16), SockFilter::new(MIN_JUMP, 0, 1, 0xe000_0000), NOTHING]);
-    program.extend([load(BYTE, 9), unless(TCP, 2), unless(udp::PROTOCOL.into(), 1), NOTHING]);
-    if !ports.is_empty() {
+    if ports.is_empty() {
+        program.extend([load(BYTE, 9), unless(TCP, 1), NOTHING]);
+    } else {
+        program.extend([load(BYTE, 9), unless(TCP, 2), unless(udp::PROTOCOL.into(), 1), NOTHING]);
         let count = u8::try_from(ports.len()).expect("the configuration limits the ports");
         // Each comparison jumps past the rest of the block.
         let of = |at, left: u8| {

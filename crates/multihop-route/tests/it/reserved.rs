@@ -1,6 +1,7 @@
 //! Flows that keep their path while routes change.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -153,6 +154,54 @@ fn a_flow_keeps_its_path_until_it_is_silent() {
         assert_eq!((host.routes(), segments(host)), (vec![], vec![]));
         assert_eq!(host.parameter("ipv6/conf/all/seg6_enabled"), "0");
     }
+}
+
+#[test]
+fn both_directions_of_tcp_have_paths_of_their_own() {
+    let Some([mut left, mut middle, mut right]) = hosts() else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &middle, ("veth-b", "10.0.1.2/24"));
+    middle.join(("veth-c", "10.0.2.2/24"), &right, ("veth-d", "10.0.2.3/24"));
+    if !is_possible(&left) {
+        return;
+    }
+    for (host, interfaces) in
+        [(&mut left, &["veth-a"][..]), (&mut middle, &["veth-b", "veth-c"]), (&mut right, &["veth-d"])]
+    {
+        host.start(Config { reserve: Vec::new(), ..reserving(interfaces) });
+    }
+    let [own, to] = [[10, 0, 1, 1], [10, 0, 2, 3]].map(IpAddr::from);
+    let (sender, receiver) = (bind(&left, own, 0), bind(&right, to, FLOW));
+    eventually("a route", || delivers(&sender, &receiver, to) && right.via(own).is_some());
+    let listener = right.namespace.run(|| TcpListener::bind((to, FLOW))).unwrap().unwrap();
+    let here = left.namespace.run(|| TcpStream::connect((to, FLOW))).unwrap().unwrap();
+    let (there, from) = listener.accept().unwrap();
+    let port = from.port();
+    let there_and_back = [
+        (
+            &left,
+            (
+                format!("tcp 10.0.1.1:{port} > 10.0.2.3:{FLOW}"),
+                vec!["10.0.1.2".to_owned(), "10.0.2.3".to_owned()],
+            ),
+        ),
+        (
+            &right,
+            (
+                format!("tcp 10.0.2.3:{FLOW} > 10.0.1.1:{port}"),
+                vec!["10.0.1.2".to_owned(), "10.0.1.1".to_owned()],
+            ),
+        ),
+    ];
+    for (host, path) in &there_and_back {
+        eventually("a path, and none for UDP", || {
+            (&here).write_all(&[7; 20_000]).unwrap();
+            (&there).read_exact(&mut [0; 20_000]).unwrap();
+            reserved(host) == std::slice::from_ref(path)
+        });
+    }
+    // Segments became shorter when they were put into other packets.
+    (&here).write_all(&[7; 100_000]).unwrap();
+    (&there).read_exact(&mut [0; 100_000]).unwrap();
 }
 
 #[test]
