@@ -296,14 +296,17 @@ class Run:
             time.sleep(0.01)
 
     def machine(self) -> set[str]:
-        """Network interfaces, mounts and cgroups that this process sees, and the files of the run."""
+        """Network interfaces, mounts and cgroups with names of multihop, and the files of the run.
+
+        Other programs of the machine may make their own meanwhile.
+        """
         mounts = Path("/proc/self/mountinfo").read_text().splitlines()
         cgroups = [folder for folder, _, _ in os.walk("/sys/fs/cgroup")]
-        interfaces = [path.name for path in Path("/sys/class/net").iterdir()]
+        names = ("multihop", self.folder.name)
         return {
-            *(f"interface {name}" for name in interfaces),
-            *(f"mount {line.split(' - ')[0]}" for line in mounts),
-            *(f"cgroup {folder}" for folder in cgroups),
+            *(f"interface {path.name}" for path in Path("/sys/class/net").glob("radio*")),
+            *(f"mount {line}" for line in mounts if any(name in line for name in names)),
+            *(f"cgroup {folder}" for folder in cgroups if any(name in folder for name in names)),
             *(f"file {path}" for path in self.files()),
         }
 
