@@ -1,6 +1,7 @@
 """The steps of the build."""
 
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -46,6 +47,22 @@ def test_a_lock_has_the_versions_of_the_first_one(lock: Path) -> None:
     names = {line.split("==")[0] for line in first} & {line.split("==")[0] for line in other}
     assert names or lock == build.LOCK_BUGS
     assert {line for line in first if line.split("==")[0] in names} <= other
+
+
+def test_programs_that_cannot_be_installed_are_no_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_: Path) -> None:
+        raise subprocess.CalledProcessError(1, "pip")
+
+    monkeypatch.setattr(build, "VENV", tmp_path)
+    monkeypatch.setattr(build, "install_locked", refuse)
+    build.programs_under_test()
+    assert "could not be installed" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(build, "install_locked", lambda _: None)
+    build.programs_under_test()
+    assert [path.name for path in tmp_path.iterdir()] == ["installed-bugs"]
 
 
 def test_the_experiments_have_the_version_of_the_library_and_need_it() -> None:
