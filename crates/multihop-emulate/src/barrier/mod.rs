@@ -446,7 +446,7 @@ const NOT_LOADED: &str = "no library of virtual time (a statically linked or set
 const SILENT: &str = "no call for 60 s of real time";
 
 /// Real time after which a started program must have loaded the library.
-const STARTING: std::time::Duration = std::time::Duration::from_secs(5);
+const STARTING: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// The library as a file in memory, open for reading.
 pub(crate) fn library() -> io::Result<File> {
