@@ -364,7 +364,7 @@ mod tests {
             (
                 r#"{"do": "stat"}"#,
                 "do: found \"stat\", allowed: start, wait, output, signal, cut, mend, move, loss, freeze, thaw, \
-                 counters, capture, status, end",
+                 counters, ports, capture, status, end",
             ),
             (r#"{"do": "end", "now": 1}"#, "end: found the key \"now\", allowed: no key"),
             (
