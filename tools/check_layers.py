@@ -34,7 +34,7 @@ Circle = tuple[str, str, tuple[str, ...]]
 COMMANDS = "the table of commands names each command's arguments, and commands share arguments of the table"
 
 CIRCLES: dict[Circle, str] = {
-    ("multihop-cli", ".", ("args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
+    ("multihop-cli", ".", ("air", "args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
     ("multihop-radio", ".", ("airtime", "budget", "keys", "mac", "params", "propagation", "rate_control")): (
         "one table of settings for radio, MAC and propagation, which use it"
     ),

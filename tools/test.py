@@ -206,6 +206,16 @@ def old_kernel() -> Counts:
     return Counts(skipped=missing) if missing else count_cargo(lines, code)
 
 
+def air() -> Counts:
+    """Check the medium of the kernel's Wi-Fi stack, in a virtual machine whose clock counts instructions."""
+    rust_tests.find("multihop-air", "multihop_air", ["--workspace", *FEATURES, "--locked"])
+    if shutil.which("iw", path=os.environ.get("PATH", "") + ":/usr/sbin") is None:
+        build.apt_install("iw")
+    machine = ["--seconds", "200", "--icount", "shift=0,sleep=off", "--modules", "mac80211_hwsim radios=0"]
+    inside = ["python3", "tools/air_check.py", str(TARGET / "debug" / "multihop")]
+    return check(sys.executable, "tools/vm.py", *machine, "--", *inside)
+
+
 def bare() -> Counts:
     """Check that the hub and what is below it compile for a machine without an operating system."""
     target = "thumbv7em-none-eabi"
@@ -396,6 +406,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "clippy-network": lambda: check(*CLIPPY_NETWORK.split()),
     "cargo": cargo_test,
     "old-kernel": old_kernel,
+    "air": air,
     "bare": bare,
     "fuzz": fuzz,
     "ruff": lambda: in_venv("ruff", "check", "."),
@@ -422,7 +433,18 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "interfaces": release_check("interfaces"),
 }
 
-BESIDE = ("fuzz", "wheel", "metadata", "web", "doc", "mypy", "stubtest", "default-features", "old-kernel")
+BESIDE = (
+    "fuzz",
+    "wheel",
+    "metadata",
+    "web",
+    "doc",
+    "mypy",
+    "stubtest",
+    "default-features",
+    "old-kernel",
+    "air",
+)
 """Steps that run, one after the other, beside the rest; those after `wheel` need the wheel."""
 
 if __name__ == "__main__":

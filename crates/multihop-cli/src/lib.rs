@@ -28,6 +28,8 @@
 #[cfg(not(any(feature = "network", feature = "simulate")))]
 compile_error!("multihop-cli needs one of the features network and simulate");
 
+#[cfg(all(feature = "network", feature = "simulate", target_os = "linux"))]
+mod air;
 mod args;
 mod bars;
 #[cfg(feature = "simulate")]

@@ -21,7 +21,7 @@ use crate::terminal::Verbosity;
 use crate::values::positive_seconds;
 use crate::{CommandError, net, tcp};
 #[cfg(all(feature = "simulate", target_os = "linux"))]
-use crate::{emulate, extcap};
+use crate::{air, emulate, extcap};
 
 /// Subcommands that use networks of the operating system.
 #[derive(Subcommand)]
@@ -33,6 +33,13 @@ pub(crate) enum NetworkCommand {
     /// when the command ends. In the environment of programs and command, $ADDRESS_N is the address of node or host N.
     #[cfg(feature = "simulate")]
     Emulate(EmulateArgs),
+    /// Be the radio medium of Linux's Wi-Fi stack, by the kernel module mac80211_hwsim (Linux, as root).
+    ///
+    /// Node N has the network namespace air-N with the Wi-Fi interface wlan0, for iw, wpa_supplicant and all other
+    /// programs. The scenario's channel access, interference and movement decide when and whether frames arrive. The command
+    /// after `--` runs outside of these namespaces; without it, the medium exists until the end of the scenario.
+    #[cfg(feature = "simulate")]
+    Air(AirArgs),
     /// Open a shell, or run a program, at a node of a running emulation (Linux).
     #[cfg(feature = "simulate")]
     Enter(EnterArgs),
@@ -91,13 +98,16 @@ pub(crate) fn perform(
         #[cfg(all(feature = "simulate", target_os = "linux"))]
         NetworkCommand::Emulate(args) => emulate::emulate(&args, verbosity, extensions),
         #[cfg(all(feature = "simulate", target_os = "linux"))]
+        NetworkCommand::Air(args) => air::air(&args, verbosity, extensions),
+        #[cfg(all(feature = "simulate", target_os = "linux"))]
         NetworkCommand::Enter(args) => emulate::enter(&args),
         #[cfg(all(feature = "simulate", target_os = "linux"))]
         NetworkCommand::Extcap(args) => extcap::extcap(&args),
         #[cfg(all(feature = "simulate", not(target_os = "linux")))]
-        NetworkCommand::Emulate(_) | NetworkCommand::Enter(_) | NetworkCommand::Extcap(_) => {
-            Err(anyhow::anyhow!("emulations need Linux").into())
-        }
+        NetworkCommand::Air(_)
+        | NetworkCommand::Emulate(_)
+        | NetworkCommand::Enter(_)
+        | NetworkCommand::Extcap(_) => Err(anyhow::anyhow!("emulations need Linux").into()),
         NetworkCommand::Send(args) => net::send(&args, verbosity, extensions),
         NetworkCommand::Recv(args) => net::recv(&args, verbosity, extensions),
         NetworkCommand::Perf(args) => net::perf(&args, verbosity, extensions),
@@ -159,6 +169,25 @@ pub(crate) struct EmulateArgs {
     #[arg(long)]
     pub(crate) busy_wait: bool,
     /// Print the result as one JSON document, and everything else on standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A program and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Arguments of `multihop air`.
+#[cfg(feature = "simulate")]
+#[derive(Parser)]
+pub(crate) struct AirArgs {
+    /// Scenario file or example; - is standard input. The scenario needs no flows.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
+    /// Fail if more than 1% of the events or frames are more than this many seconds late.
+    #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
+    pub(crate) late_limit: Option<Duration>,
+    /// Print the result as one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
     /// A program and its arguments.

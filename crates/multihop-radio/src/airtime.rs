@@ -79,6 +79,11 @@ impl Airtime {
         self.frame(rate, self.data_bytes(out))
     }
 
+    /// Bytes that the MAC adds to a packet in a data frame: header, checksum and, if the scenario counts them, LLC/SNAP.
+    pub fn data_overhead(&self) -> u32 {
+        self.sizes.data_header
+    }
+
     /// Airtime of a frame of this many bytes.
     pub fn frame(&self, rate: RateIndex, bytes: u32) -> Duration {
         self.plcp(rate) + self.phy.rate(rate).body_time(bytes)

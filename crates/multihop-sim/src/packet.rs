@@ -9,7 +9,7 @@ use multihop_transport::connection::Segment;
 use multihop_wire::Quoted;
 use multihop_wire::dsr::SourceRoute;
 
-use crate::real::{EthernetFrame, RealPacket};
+use crate::real::{EthernetFrame, RealPacket, WifiFrame};
 use crate::segment::{Envelope, format};
 
 /// An IP packet, an ARP message, or an Ethernet frame of a real kernel.
@@ -83,6 +83,8 @@ pub enum Body {
     Real(RealPacket),
     /// An Ethernet frame of a real kernel, in an emulation.
     Ethernet(EthernetFrame),
+    /// An 802.11 frame of a real kernel.
+    Wifi(WifiFrame),
     /// Request or answer of address resolution (ARP).
     Arp(Arp),
 }
@@ -115,6 +117,7 @@ impl Packet {
             Body::Ethernet(frame) => {
                 return u32::try_from(frame.payload().len()).expect("frames are below 64 KiB");
             }
+            Body::Wifi(frame) => return frame.accounted(),
             Body::Segment { segment, .. } => format(segment).len(),
             Body::Routing { bytes, .. } => return *bytes,
             Body::Spread { bytes, .. } => *bytes as usize,
@@ -156,6 +159,7 @@ impl Packet {
         match &self.body {
             Body::Real(packet) => Some(packet.dscp()),
             Body::Ethernet(frame) => frame.dscp(),
+            Body::Wifi(frame) => Some(frame.dscp()),
             _ => self.dscp,
         }
     }

@@ -67,6 +67,11 @@ impl Request {
         }
     }
 
+    /// The bytes after the header of the message.
+    pub fn body(&self) -> &[u8] {
+        &self.0[HEADER..]
+    }
+
     /// Sends the request, which must have the flag `NLM_F_ACK`, and waits for the kernel's verdict.
     pub fn transact(&mut self) -> io::Result<()> {
         let socket = self.send(SockProtocol::NetlinkRoute)?;
@@ -109,11 +114,17 @@ impl Request {
         Ok(answer)
     }
 
-    fn send(&mut self, part: SockProtocol) -> io::Result<OwnedFd> {
+    /// Writes the length of the message into its header, and returns the whole message.
+    pub(crate) fn finish(&mut self) -> &[u8] {
         let length = u32::try_from(self.0.len()).expect("messages are short");
         self.0[..4].copy_from_slice(&length.to_ne_bytes());
+        &self.0
+    }
+
+    fn send(&mut self, part: SockProtocol) -> io::Result<OwnedFd> {
+        let message = self.finish();
         let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, part)?;
-        send(socket.as_raw_fd(), &self.0, MsgFlags::empty())?;
+        send(socket.as_raw_fd(), message, MsgFlags::empty())?;
         Ok(socket)
     }
 }
@@ -153,7 +164,7 @@ pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// The content of the first attribute of this type.
-pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+pub fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     attributes(bytes).find(|(kind, _)| kind & NLA_TYPE_MASK == wanted).map(|(_, content)| content)
 }
 
@@ -173,7 +184,7 @@ pub(crate) fn read(socket: &OwnedFd) -> io::Result<Vec<Message>> {
     Ok(messages(&buffer[..length]))
 }
 
-fn messages(mut rest: &[u8]) -> Vec<Message> {
+pub(crate) fn messages(mut rest: &[u8]) -> Vec<Message> {
     let mut list = Vec::new();
     while let Some(length) = rest.get(..4).and_then(number) {
         let length = usize::try_from(length).unwrap_or(usize::MAX);

@@ -15,9 +15,10 @@ mod segments;
 mod wifi;
 
 pub use events::Events;
+pub use generic::{GenericMessage, GenericSocket};
 pub use interfaces::{Address, Interface, interfaces};
 pub use link_addresses::{LinkAddress, find_link_address, link_addresses};
-pub use message::{Message, Request, attributes, family};
+pub use message::{Message, Request, attribute, attributes, family};
 pub use news::{News, RouteChange, failed_neighbour, route_change};
 pub use queues::{Queue, queues};
 pub use routes::{Route, add_route, remove_route, routes};

@@ -10,7 +10,7 @@ mod replay;
 use std::collections::BTreeSet;
 use std::io;
 
-use multihop_core::{Instant, Interface, NodeId};
+use multihop_core::{BitRate, Instant, Interface, NodeId};
 use multihop_scenario::{App, Layout, Port, Problems, Scenario, Source, canonical};
 use multihop_wire::ParseError;
 
@@ -21,11 +21,11 @@ pub use self::recording::{Head, Recording, is_recording, read_head};
 pub use self::replay::replay;
 use crate::fingerprint::Fingerprint;
 use crate::observe::Outputs;
-pub use crate::real::{EthernetFrame, RealPacket};
+pub use crate::real::{EthernetFrame, RealPacket, WifiFrame};
 use crate::results::RunResult;
 use crate::run::{RunError, observer, wall_clock};
 use crate::trace::{Capture, CaptureFilter};
-pub use crate::world::Exit;
+pub use crate::world::{Exit, WifiEvent};
 use crate::world::{InterfaceAddresses, World};
 
 /// One run of a scenario with ports. The events depend only on the scenario, its seed, and the packets that
@@ -147,6 +147,28 @@ impl<'a> Live<'a> {
     /// The next packet that has left the network.
     pub fn poll_exit(&mut self) -> Option<Exit> {
         self.world.poll_exit()
+    }
+
+    /// Lets an 802.11 frame of a real Wi-Fi stack enter the queue of a node's radio now. The receiver is a node, or
+    /// [`NodeId::BROADCAST`]. [`poll_wifi`](Self::poll_wifi) returns the outcome with the frame's `cookie`. Recordings do
+    /// not contain such frames.
+    pub fn enter_wifi(&mut self, node: NodeId, interface: Interface, to: NodeId, bytes: &[u8], cookie: u64) {
+        self.world.enter_wifi(node, interface, to, bytes, cookie);
+    }
+
+    /// The next event for a real Wi-Fi stack: a received frame, or the outcome of a frame that entered.
+    pub fn poll_wifi(&mut self) -> Option<WifiEvent> {
+        self.world.poll_wifi()
+    }
+
+    /// Mean power of a node's signal at another node now, dBm; `None` if the receiver does not sense it.
+    pub fn signal_dbm(&mut self, interface: Interface, from: NodeId, to: NodeId) -> Option<f64> {
+        self.world.signal_dbm(interface, from, to)
+    }
+
+    /// Bit rate of data frames from one node to another: the scenario's rate, or the present choice of rate control.
+    pub fn wifi_rate(&self, interface: Interface, from: NodeId, to: NodeId) -> BitRate {
+        self.world.wifi_rate(interface, from, to)
     }
 
     /// Adds a reader of a live capture: from now on all frames are written to `out`, until a write fails.

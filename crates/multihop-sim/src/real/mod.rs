@@ -3,6 +3,7 @@
 mod ethernet;
 mod v4;
 mod v6;
+mod wifi;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use multihop_core::NodeId;
 use multihop_wire::{ParseError, dscp};
 
 pub use self::ethernet::EthernetFrame;
+pub use self::wifi::WifiFrame;
 
 /// An IP packet of a real program: bytes that were checked when it entered the simulated network. Nodes that
 /// hold the packet share its bytes, whose TTL is that of the entry.

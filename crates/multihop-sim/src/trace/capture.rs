@@ -309,6 +309,10 @@ impl Stations {
             out.extend_from_slice(frame.payload());
             return out;
         }
+        if let Body::Wifi(frame) = &packet.body {
+            out.extend_from_slice(frame.bytes().get(HEADER..).unwrap_or_default());
+            return out;
+        }
         if let Body::Real(real) = &packet.body {
             dot11::Snap { ethertype: real.ethertype() }.emit(&mut out);
             let route = dsr_header(packet, real.next_header());
@@ -351,6 +355,8 @@ impl Stations {
     }
 }
 
+/// Bytes of the shortest header of an 802.11 data frame.
+const HEADER: usize = 24;
 /// Bytes of a block ACK with 64 bits.
 const SHORT_BLOCK_ACK_BYTES: u32 = 32;
 
@@ -415,7 +421,7 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
             icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote(lost) }.emit(&mut out);
             (icmp::PROTOCOL, out)
         }
-        Body::Real(_) | Body::Ethernet(_) => unreachable!("written with its own header"),
+        Body::Real(_) | Body::Ethernet(_) | Body::Wifi(_) => unreachable!("written with its own header"),
         Body::Arp(_) => unreachable!("ARP is not carried by IP"),
     }
 }

@@ -90,6 +90,7 @@ pub(crate) fn kind(packet: &Packet) -> &'static str {
         Body::Unreachable(_) => "icmp",
         Body::Real(_) => "real",
         Body::Ethernet(_) => "ethernet",
+        Body::Wifi(_) => "wifi",
         Body::Arp(Arp::Request) => "arp-request",
         Body::Arp(Arp::Reply) => "arp-reply",
     }

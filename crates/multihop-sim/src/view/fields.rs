@@ -25,7 +25,7 @@ pub(super) fn fields(packet: &Packet) -> Fields {
             fields.push(("backlog", packet.backlog.to_string()));
         }
         Body::Unreachable(lost) => fields.push(("about packet", lost.uid.to_string())),
-        Body::Real(_) | Body::Ethernet(_) | Body::Arp(_) => {}
+        Body::Real(_) | Body::Ethernet(_) | Body::Wifi(_) | Body::Arp(_) => {}
     }
     fields
 }

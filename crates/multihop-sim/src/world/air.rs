@@ -318,6 +318,9 @@ impl Air {
         if station.mac.is_unsettled() {
             while let Some(done) = station.mac.poll_done() {
                 self.stats.finished(context.now, node, &done);
+                if context.has_wifi {
+                    context.finish_wifi(node, &done);
+                }
                 if !done.delivered {
                     let (interface, Outgoing { packet, to, .. }) = (self.interface, done.out);
                     let (next_hop, reason) = (Neighbour { interface, node: to }, DropReason::RetryLimit);

@@ -2,6 +2,7 @@
 //! that leave.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use multihop_core::{DropReason, Duration, Instant, Interface, MANY_NODES, NodeId};
 use multihop_radio::frame::PacketHandle;
@@ -26,6 +27,10 @@ pub(super) struct Context<'a> {
     pub(super) observer: Observer,
     /// Packets of real programs that have left the network.
     pub(super) exits: VecDeque<Exit>,
+    /// Events for real Wi-Fi stacks.
+    pub(super) wifi: VecDeque<WifiEvent>,
+    /// Whether an 802.11 frame of a real Wi-Fi stack has entered.
+    pub(super) has_wifi: bool,
     /// Requested actions that have not been applied yet.
     pub(super) actions: Actions,
     /// The latest packet that a MAC has given up.
@@ -65,6 +70,39 @@ pub struct Exit {
     pub bytes: Vec<u8>,
 }
 
+/// An event for a real Wi-Fi stack.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum WifiEvent {
+    /// A station has received a frame.
+    Received {
+        /// Instant at which the frame left the simulated network.
+        at: Instant,
+        /// Node of the receiver.
+        node: NodeId,
+        /// Radio of the node.
+        interface: Interface,
+        /// Node of the transmitter.
+        from: NodeId,
+        /// The frame without its checksum.
+        bytes: Arc<[u8]>,
+    },
+    /// A station has finished a frame of its stack.
+    Finished {
+        /// Instant at which the outcome was known.
+        at: Instant,
+        /// Node of the transmitter.
+        node: NodeId,
+        /// Radio of the node.
+        interface: Interface,
+        /// Number that the frame had when it entered.
+        cookie: u64,
+        /// Whether the frame was acknowledged; true for frames to a group.
+        is_delivered: bool,
+        /// Number of transmissions of the frame after the first one, those of its RTS included.
+        retries: u32,
+    },
+}
+
 impl<'a> Context<'a> {
     pub(super) fn new(scenario: &'a Scenario, agenda: Agenda, observer: Observer) -> Self {
         Self {
@@ -76,6 +114,8 @@ impl<'a> Context<'a> {
             packets: Pool::default(),
             observer,
             exits: VecDeque::new(),
+            wifi: VecDeque::new(),
+            has_wifi: false,
             actions: Actions::default(),
             given_up: None,
             has_border: !scenario.emulation.simulated.is_empty(),
@@ -121,6 +161,9 @@ impl<'a> Context<'a> {
         self.note_drop(node, packet, reason);
         if self.has_spread {
             self.note_left(node, packet, Duration::ZERO);
+        }
+        if self.has_wifi {
+            self.lose_wifi(node, packet, reason);
         }
         self.packets.release(packet);
     }

@@ -98,6 +98,7 @@ impl Ip {
             }
             Body::Real(_) => self.receive_real(context, incoming),
             Body::Ethernet(_) => context.receive_ethernet(node, from.interface, packet),
+            Body::Wifi(_) => context.receive_wifi(node, from, packet),
             Body::Spread { .. } => {
                 let heard = context.packets.get(packet);
                 context.observer.received(context.now, node, heard, heard.hops.saturating_add(1));
@@ -171,7 +172,7 @@ impl Ip {
                 return context.drop_and_notify(node, packet, reason);
             }
             _ if self.router.is_fixed() => None,
-            Body::Arp(_) | Body::Ethernet(_) => None,
+            Body::Arp(_) | Body::Ethernet(_) | Body::Wifi(_) => None,
             Body::Routing { message, .. } => Some(Input::MessageLost { next_hop, message: message.clone() }),
             _ => {
                 let quoted = Some(lost.quoted());
@@ -218,7 +219,7 @@ impl Ip {
         let next_hop = self.addresses.address(next_hop);
         for Outgoing { packet, .. } in queued {
             let input = match &context.packets.get(packet).body {
-                Body::Arp(_) | Body::Ethernet(_) => {
+                Body::Arp(_) | Body::Ethernet(_) | Body::Wifi(_) => {
                     context.drop_packet(node, packet, DropReason::RetryLimit);
                     continue;
                 }
@@ -397,7 +398,7 @@ impl Taps for Ip {
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         let packet = context.packets.get(packet);
         let overheard = match &packet.body {
-            Body::Arp(_) | Body::Ethernet(_) => return,
+            Body::Arp(_) | Body::Ethernet(_) | Body::Wifi(_) => return,
             Body::Routing { message, .. } => Overheard::Message(message.clone()),
             _ => Overheard::Data {
                 source: packet.source.addr(),

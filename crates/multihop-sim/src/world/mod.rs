@@ -34,6 +34,7 @@ mod real;
 mod relay;
 mod routing;
 mod spread;
+mod wifi;
 mod wires;
 
 use multihop_core::{Instant, Interface, NodeId};
@@ -44,8 +45,8 @@ use self::action::Action;
 use self::agenda::{Agenda, Direction, Owner};
 use self::air::Air;
 use self::airs::Airs;
-pub use self::context::Exit;
 use self::context::{Context, Incoming};
+pub use self::context::{Exit, WifiEvent};
 use self::ends::Ends;
 use self::ids::FlightId;
 pub(crate) use self::ids::InterfaceAddresses;

@@ -1,0 +1,112 @@
+use multihop_scenario::{Extensions, Source};
+
+use super::*;
+
+/// Network of nodes at these places on a line, m, which hear each other up to 250 m.
+fn scenario(places: &[f64]) -> Scenario {
+    let positions: Vec<_> = places.iter().map(|place| format!("[{place:?}, 0.0]")).collect();
+    let text = format!(
+        "duration = 10.0\ntopology = {{ kind = \"list\", positions = [{}] }}\n\
+         radio = {{ phy = \"802.11g\", model = \"threshold\" }}\n\
+         mac = {{ flavour = \"standard\", rts_threshold = \"off\", llc = true }}\n",
+        positions.join(", ")
+    );
+    let source = Source::Toml { text, name: "air.toml".to_owned() };
+    Scenario::load_network(&source, &[], &Extensions::default())
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn frame(from: u8, to: Address, control: u8, cookie: u64) -> Report {
+    let mut bytes = vec![0; 100];
+    bytes[0] = control;
+    bytes[4..10].copy_from_slice(&to);
+    let rates = [TxRate { index: 4, count: 3 }, TxRate::NONE, TxRate::NONE, TxRate::NONE];
+    let radio = [0x42, 0, 0, 0, 0, from];
+    Report::Frame(Transmitted { radio, bytes, flags: 1, rates, uses_mcs: false, cookie, mhz: 2412 })
+}
+
+/// Lets frames enter at once; returns the receivers with the time of the frame, and the outcomes.
+fn exchange(places: &[f64], frames: Vec<Report>) -> (Vec<(u8, Instant)>, Vec<Outcome>) {
+    let scenario = scenario(places);
+    let mut medium = Medium::new(&scenario).unwrap();
+    medium.advance(Instant::ZERO + Duration::from_millis(10));
+    frames.into_iter().for_each(|frame| medium.handle(frame));
+    medium.advance(Instant::ZERO + Duration::from_secs(1));
+    let (mut received, mut outcomes) = (Vec::new(), Vec::new());
+    while let Some(message) = medium.poll() {
+        match message {
+            Outgoing::Received { at, radio, .. } => received.push((radio[5], at)),
+            Outgoing::Finished { outcome, .. } => outcomes.push(outcome),
+        }
+    }
+    (received, outcomes)
+}
+
+fn receivers(received: &[(u8, Instant)]) -> Vec<u8> {
+    received.iter().map(|(radio, _)| *radio).collect()
+}
+
+const DATA: u8 = 0x08;
+const NODE_1: Address = [2, 0, 0, 0, 0, 1];
+
+#[test]
+fn a_frame_in_range_arrives_and_is_acknowledged() {
+    let (received, outcomes) = exchange(&[0.0, 200.0], vec![frame(0, NODE_1, DATA, 7)]);
+    assert_eq!(receivers(&received), [1]);
+    let [outcome] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    assert!(outcome.is_acknowledged);
+    assert_eq!((outcome.cookie, outcome.radio), (7, [0x42, 0, 0, 0, 0, 0]));
+    assert_eq!(outcome.rates[0].count, 1);
+}
+
+#[test]
+fn a_frame_out_of_range_is_retransmitted_up_to_the_limit() {
+    let (received, outcomes) = exchange(&[0.0, 260.0], vec![frame(0, NODE_1, DATA, 7)]);
+    assert!(received.is_empty());
+    let [outcome] = outcomes.as_slice() else { panic!("{outcomes:?}") };
+    assert!(!outcome.is_acknowledged);
+    assert_eq!(outcome.rates[0].count, 7, "the standard's short retry limit");
+}
+
+#[test]
+fn a_frame_to_a_group_reaches_all_in_range_without_acknowledgement() {
+    let (received, outcomes) = exchange(&[0.0, 200.0, 240.0, 300.0], vec![frame(0, [0xff; 6], DATA, 7)]);
+    assert_eq!(receivers(&received), [1, 2]);
+    assert!(!outcomes[0].is_acknowledged);
+    assert_eq!(outcomes[0].rates[0].count, 1);
+}
+
+#[test]
+fn a_frame_to_an_unknown_address_is_lost_at_once() {
+    let (received, outcomes) = exchange(&[0.0, 200.0], vec![frame(0, [4; 6], DATA, 7)]);
+    assert!(received.is_empty());
+    assert!(!outcomes[0].is_acknowledged);
+}
+
+#[test]
+fn frames_reach_further_addresses_of_a_radio_while_it_has_them() {
+    let report = |is_added| Report::Address { radio: NODE_1, address: [6; 6], is_added };
+    let (received, _) = exchange(&[0.0, 200.0], vec![report(true), frame(0, [6; 6], DATA, 1)]);
+    assert_eq!(receivers(&received), [1]);
+    let removed = vec![report(true), report(false), frame(0, [6; 6], DATA, 1)];
+    assert!(exchange(&[0.0, 200.0], removed).0.is_empty());
+}
+
+#[test]
+fn frames_that_begin_at_once_collide_and_beacons_of_one_clock_do_not() {
+    let places = [0.0, 240.0, 480.0];
+    let hidden = |control| vec![frame(0, [0xff; 6], control, 1), frame(2, [0xff; 6], control, 1)];
+    let (received, _) = exchange(&places, hidden(DATA));
+    assert!(received.is_empty(), "two frames at once");
+    let (received, _) = exchange(&places, hidden(0x80));
+    assert_eq!(receivers(&received), [1, 1]);
+    assert!(received[0].1 + Duration::from_millis(10) < received[1].1, "{received:?}");
+}
+
+#[test]
+fn rates_have_the_indices_of_their_band() {
+    assert_eq!([1, 2, 11, 6, 54].map(|mbps| rate_index(BitRate(mbps * 1_000_000), 2412)), [0, 1, 3, 4, 11]);
+    assert_eq!([6, 54].map(|mbps| rate_index(BitRate(mbps * 1_000_000), 5180)), [0, 7]);
+    assert_eq!(rate_index(BitRate(65_000_000), 5180), 7, "the next lower rate");
+    assert_eq!(rate_index(BitRate(650_000), 5180), 0, "below all");
+}

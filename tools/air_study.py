@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Measure Linux's Wi-Fi stack on the medium of `multihop air`, for docs/air.md.
+
+    python3 tools/air_study.py target/debug/multihop [chain] [hidden] [sae] [batman]
+
+The tool boots the virtual machine of tools/vm.py for each experiment. It needs iw, wpasupplicant and batctl.
+
+* `chain`: four nodes with 802.11s. Pings over three hops, then UDP.
+* `hidden`: two senders of UDP that do not hear each other, with and without RTS, compared with simulations in
+  which packets have the same length on the air.
+* `sae`: two nodes with 802.11s and SAE by wpa_supplicant.
+* `batman`: three nodes in a chain with batman-adv over IBSS.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import vm
+
+RADIO = """
+[radio]
+phy = "802.11g"
+model = "threshold"
+sense_range = 250.0
+rate = "6M"
+basic_rate = "1M"
+[mac]
+flavour = "standard"
+llc = true
+rts_threshold = "off"
+"""
+PLACES = '[topology]\nkind = "list"\npositions = [{}]\n'
+MESH = "iw dev wlan0 set type mp && ip link set wlan0 up && iw dev wlan0 mesh join study freq 2412"
+IBSS = (
+    "iw dev wlan0 set type ibss && ip link set wlan0 up"
+    " && iw dev wlan0 ibss join study 2412 fixed-freq 02:11:22:33:44:55"
+)
+SAE = """
+ctrl_interface=/run/wpa{node}
+user_mpm=1
+network={{
+    ssid="study"
+    mode=5
+    frequency=2412
+    key_mgmt=SAE
+    psk="a secret phrase"
+}}
+"""
+PAYLOAD = 1000
+GAP, WARMUP, MEASURED = 0.003, 1.0, 10.0
+"""Time between packets of a hidden sender, time before the measurement, and its duration, s."""
+QOS_FIELD = 2
+"""Bytes of the kernel's header that simulated data frames lack."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the named experiments, or all; inside of the virtual machine, one step of an experiment."""
+    if arguments[0] == "--inside":
+        return STEPS[arguments[1]](*arguments[2:])
+    multihop, names = str(Path(arguments[0]).resolve()), arguments[1:] or list(EXPERIMENTS)
+    for name in names:
+        print(f"== {name}", flush=True)
+        EXPERIMENTS[name](multihop)
+    return 0
+
+
+def on_air(multihop: str, step: str, nodes: int, options: str = "") -> None:
+    """Run a step over a chain of nodes 200 m apart, in a virtual machine."""
+    places = ", ".join(f"[{200.0 * node}, 0.0]" for node in range(nodes))
+    with tempfile.TemporaryDirectory() as folder:
+        files = Path(folder)
+        (files / "air.toml").write_text("duration = 100.0\n" + PLACES.format(places) + RADIO)
+        inner = shlex.join(["python3", __file__, "--inside", step])
+        script = f"{multihop} air $VM_FILES/air.toml {options} -- {inner}"
+        machine = vm.Machine(["mac80211_hwsim radios=0"], 500.0, icount="shift=0,sleep=off")
+        outcome = vm.run(machine, script, files)
+        print(f"exit code {outcome.code}, {len(outcome.warnings)} warnings of the kernel", flush=True)
+
+
+def hidden(multihop: str) -> None:
+    """Measure two hidden senders in the kernel and in the simulator."""
+    for rts in ("off", "0"):
+        setting = "--set mac.rts_threshold=" + (f"'\"{rts}\"'" if rts == "off" else rts)
+        print(f"RTS threshold {rts}", flush=True)
+        on_air(multihop, "hidden", 3, setting)
+        flow = '[[flow]]\nfrom = {}\nto = 1\napp = "cbr"\nrate_kbps = {}\nsize = {}\n'
+        rate = 8 * PAYLOAD / GAP / 1e3
+        flows = "".join(flow.format(node, rate, PAYLOAD + QOS_FIELD) for node in (0, 2))
+        places = PLACES.format("[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]")
+        radio = RADIO.replace("llc", 'arp = "oracle"\nllc')
+        with tempfile.TemporaryDirectory() as folder:
+            scenario = Path(folder) / "hidden.toml"
+            scenario.write_text("duration = 30.0\nwarmup = 2.0\n" + places + radio + flows)
+            words = [multihop, "run", str(scenario), "--json", "--set", f"mac.rts_threshold={rts}"]
+            done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
+        goodput = json.loads(done.stdout)["totals"]["goodput_kbps"] * PAYLOAD / (PAYLOAD + QOS_FIELD)
+        print(f"simulator: {goodput:.0f} kb/s")
+
+
+def at(node: int, script: str) -> None:
+    """Run a script in the namespace of a node; its output appears."""
+    subprocess.run(["ip", "netns", "exec", f"air-{node}", "sh", "-c", script], check=False)
+
+
+def start(node: int, *step: str) -> subprocess.Popen[bytes]:
+    """Start a step of this file in the namespace of a node."""
+    return subprocess.Popen(["ip", "netns", "exec", f"air-{node}", "python3", __file__, "--inside", *step])
+
+
+def chain_inside() -> int:
+    """Ping over three hops of 802.11s, then send UDP."""
+    for node in range(4):
+        at(node, f"{MESH} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
+    time.sleep(6)
+    at(0, "ping -c 8 -i 0.5 -W 2 10.9.0.4; iw dev wlan0 mpath dump")
+    sink = start(3, "sink")
+    at(0, f"python3 {shlex.quote(__file__)} --inside flood 10.9.0.4 0.01")
+    return sink.wait()
+
+
+def hidden_inside() -> int:
+    """Send UDP from nodes 0 and 2 to node 1."""
+    for node in range(3):
+        at(node, f"{IBSS} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
+    time.sleep(4)
+    for node in (0, 2):
+        at(node, "ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:01 dev wlan0 nud permanent")
+    sink = start(1, "sink")
+    floods = [start(node, "flood", "10.9.0.2", str(GAP)) for node in (0, 2)]
+    return sink.wait() + sum(flood.wait() for flood in floods)
+
+
+def sae_inside() -> int:
+    """Join a mesh with SAE, and ping."""
+    subprocess.run(["modprobe", "-a", "ccm", "cmac", "gcm", "ctr"], check=True)
+    for node in range(2):
+        config = Path(f"/run/sae{node}.conf")
+        config.write_text(SAE.format(node=node))
+        at(node, f"wpa_supplicant -B -i wlan0 -c {config}; ip addr add 10.9.0.{node + 1}/24 dev wlan0")
+    time.sleep(8)
+    at(0, "iw dev wlan0 station dump | grep -E 'Station|plink|authorized|MFP'; ping -c 5 -i 0.3 10.9.0.2")
+    return 0
+
+
+def batman_inside() -> int:
+    """Join an IBSS with batman-adv, and ping."""
+    subprocess.run(["modprobe", "batman_adv"], check=True)
+    batman = "ip link add bat0 type batadv && ip link set wlan0 master bat0 && ip link set bat0 up"
+    for node in range(3):
+        at(
+            node,
+            f"{IBSS} && ip link set wlan0 mtu 1532 && {batman} && ip addr add 10.9.0.{node + 1}/24 dev bat0",
+        )
+    time.sleep(12)
+    at(0, "batctl meshif bat0 o; ping -c 5 10.9.0.2; ping -c 5 10.9.0.3")
+    return 0
+
+
+def flood(target: str, gap: str) -> int:
+    """Send UDP at a constant rate for longer than the measurement."""
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    began = due = time.monotonic()
+    while due < began + WARMUP + MEASURED + 2:
+        sender.sendto(bytes(PAYLOAD), (target, 9000))
+        due += float(gap)
+        time.sleep(max(0.0, due - time.monotonic()))
+    return 0
+
+
+def sink() -> int:
+    """Measure the goodput of UDP from each sender, from the first packet on."""
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.bind(("", 9000))
+    counts: Counter[str] = Counter()
+    _, _ = receiver.recvfrom(4096)
+    began = time.monotonic()
+    while (now := time.monotonic()) < began + WARMUP + MEASURED:
+        data, (address, _) = receiver.recvfrom(4096)
+        if now > began + WARMUP:
+            counts[address] += len(data)
+    rates = {address: 8 * count / MEASURED / 1e3 for address, count in sorted(counts.items())}
+    rows = [f"{address}: {rate:.0f} kb/s" for address, rate in rates.items()]
+    print(", ".join([*rows, f"together: {sum(rates.values()):.0f} kb/s"]), flush=True)
+    return 0
+
+
+EXPERIMENTS: dict[str, Callable[[str], None]] = {
+    "chain": lambda multihop: on_air(multihop, "chain", 4),
+    "hidden": hidden,
+    "sae": lambda multihop: on_air(multihop, "sae", 2),
+    "batman": lambda multihop: on_air(multihop, "batman", 3),
+}
+STEPS: dict[str, Callable[..., int]] = {
+    "chain": chain_inside,
+    "hidden": hidden_inside,
+    "sae": sae_inside,
+    "batman": batman_inside,
+    "flood": flood,
+    "sink": sink,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
