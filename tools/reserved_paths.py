@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -37,6 +38,8 @@ from two_paths import STUDENT
 STATIONS, SPACING = 10, 200.0
 FAR = STATIONS // 2
 PORT, SIZE = 5001, 1000
+HEADERS = 40 + 8 + 16 * FAR
+"""Bytes of IPv6 and of the routing header in front of each datagram."""
 START = 30.0
 """Seconds after which all stations know all paths."""
 PROTOCOLS = ("apdr", "apdr-pr")
@@ -64,9 +67,13 @@ def main() -> int:
     names += ["delay, ms", "route changes"]
     print(f"| {' | '.join(names)} |")
     print("|---" * len(names) + "|")
+    worlds: dict[str, Callable[..., dict[str, float]]]
     with ThreadPoolExecutor(options.jobs) as pool:
         for rate, protocol in itertools.product(options.rates, PROTOCOLS):
-            for world, run in (("emulated", emulated), ("simulated", simulated)):
+            worlds = {"emulated": emulated, "simulated": simulated}
+            if protocol == "apdr-pr":
+                worlds["simulated, with the headers of SRv6"] = partial(simulated, extra=HEADERS)
+            for world, run in worlds.items():
                 seeds = range(1, options.runs + 1)
                 each = list(pool.map(partial(run, options, rate, protocol), seeds))
                 cells = [
@@ -104,11 +111,13 @@ def scenario(seed: int, duration: float) -> str:
     )
 
 
-def simulated(options: argparse.Namespace, rate: float, protocol: str, seed: int) -> dict[str, float]:
+def simulated(
+    options: argparse.Namespace, rate: float, protocol: str, seed: int, extra: int = 0
+) -> dict[str, float]:
     """One run of the simulator, whose agents have the configuration of the daemons."""
     flow = (
         f"[[flow]]\nfrom = 0\nto = {FAR}\nstart = {START}\nstop = {START + options.seconds}\n"
-        f'app = "cbr"\nrate_kbps = {rate}\nsize = {SIZE}\n'
+        f'app = "cbr"\nrate_kbps = {rate * (1 + extra / SIZE)}\nsize = {SIZE + extra}\n'
     )
     routing = (
         f'[routing]\nprotocol = "{protocol}"\npreset = "rfc"\n'
