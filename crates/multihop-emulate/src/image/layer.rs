@@ -157,7 +157,8 @@ fn extended(text: &[u8], entry: &mut Entry) -> io::Result<()> {
         let space = rest.iter().position(|byte| *byte == b' ').ok_or_else(wrong)?;
         let length: usize =
             str::from_utf8(&rest[..space]).ok().and_then(|digits| digits.parse().ok()).ok_or_else(wrong)?;
-        let line = rest.get(space + 1..length.saturating_sub(1)).ok_or_else(wrong)?;
+        let (line, next) = rest.split_at_checked(length).ok_or_else(wrong)?;
+        let line = line.get(space + 1..length.saturating_sub(1)).ok_or_else(wrong)?;
         let equals = line.iter().position(|byte| *byte == b'=').ok_or_else(wrong)?;
         let value = &line[equals + 1..];
         match &line[..equals] {
@@ -169,7 +170,7 @@ fn extended(text: &[u8], entry: &mut Entry) -> io::Result<()> {
             }
             _ => {}
         }
-        rest = &rest[length..];
+        rest = next;
     }
     Ok(())
 }
@@ -473,6 +474,9 @@ pub(super) mod tests {
         added(folder.path(), entries_of).unwrap();
         assert_eq!(content(folder.path().join(&long)), "pax");
         assert_eq!(content(folder.path().join(long + "2")), "gnu");
+        for damaged in ["9 a=bcd\n", "1 a", "x=1\n", "99999999999999999999 a=b\n", "3 a", "0 =\n"] {
+            assert!(extended(damaged.as_bytes(), &mut Entry::default()).is_err(), "{damaged:?}");
+        }
     }
 
     #[test]
@@ -490,6 +494,49 @@ pub(super) mod tests {
         let own: u32 = huge[148..156].iter().map(|byte| u32::from(*byte)).sum();
         huge[148..154].copy_from_slice(format!("{:06o}", sum - own + 8 * 32).as_bytes());
         assert!(tried(&huge).is_err_and(|error| error.to_string().contains("more than 2147483648 bytes")));
+    }
+
+    #[test]
+    fn random_bytes_neither_panic_nor_leave_the_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        let secret = folder.path().join("secret");
+        fs::write(&secret, "kept").unwrap();
+        let pax: &[u8] = b"20 path=../secret12\n17 size=100000000\n";
+        let good = tar(&[
+            ("a/", b'5', b"", ""),
+            ("a/way", b'2', b"", "../.."),
+            ("x", b'x', pax, ""),
+            ("a/way/secret", b'0', b"bad", ""),
+            ("y", b'L', b"../secret", ""),
+            ("a/.wh..wh..opq", b'0', b"", ""),
+            ("b", b'1', b"", "a/way/secret"),
+        ]);
+        let mut state = 1_u32;
+        let mut draw = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state as usize % below
+        };
+        for _ in 0..500 {
+            let mut bytes = good.clone();
+            for _ in 0..draw(4) {
+                let place = draw(bytes.len());
+                bytes[place] = u8::try_from(draw(256)).unwrap();
+            }
+            // Most changes would only break a checksum.
+            for block in bytes.chunks_exact_mut(BLOCK).filter(|block| block[257..262] == *b"ustar") {
+                block[148..156].fill(b' ');
+                let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+                block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+            }
+            fs::create_dir(&root).unwrap();
+            let _ = entries(&mut &bytes[..], &root, &mut Sizes::default());
+            fs::remove_dir_all(&root).unwrap();
+            assert_eq!(content(secret.clone()), "kept");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
     }
 
     #[test]
