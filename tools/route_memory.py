@@ -131,7 +131,7 @@ def main() -> int:
     parser.add_argument("--hosts", type=int, default=50, help="number of hosts")
     parser.add_argument("--seconds", type=float, default=60.0, help="length of the rest")
     options = parser.parse_args()
-    print("| protocol | all routes after, s | resident, MB | private, MB | processor, % |")
+    print("| protocol | all routes after, s | resident, MiB | private, MiB | processor, % |")
     print("|---|---|---|---|---|")
     for protocol in options.protocols:
         took, resident, private, share = measure(options, protocol)
