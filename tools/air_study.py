@@ -147,7 +147,7 @@ def sae_inside() -> int:
         config = Path(f"/run/sae{node}.conf")
         config.write_text(SAE.format(node=node))
         at(node, f"wpa_supplicant -B -i wlan0 -c {config}; ip addr add 10.9.0.{node + 1}/24 dev wlan0")
-    time.sleep(8)
+    time.sleep(15)
     at(0, "iw dev wlan0 station dump | grep -E 'Station|plink|authorized|MFP'; ping -c 5 -i 0.3 10.9.0.2")
     return 0
 
