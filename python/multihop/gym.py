@@ -100,7 +100,7 @@ class CongestionEnv(gymnasium.Env[Array, np.ndarray[Any, Any]]):
         """The control of the sender, after its first signal."""
         self.now = self.duration = 0.0
         steps = None if interval is not None else acks or ACKS
-        agent = _free.pop() if _free else type("Agent", (Agent,), {})
+        agent: type[Agent] = _free.pop() if _free else type("Agent", (Agent,), {})
         agent.acks, agent.env = steps, weakref.ref(self)
         weakref.finalize(self, _free.append, agent)
         self.controllers = ((AGENT, agent.version, agent),)

@@ -176,7 +176,8 @@ def test_images_of_buildah_run(nets: Lab, tmp_path: Path) -> None:
     options = [word for pair in storage.items() for word in pair]
 
     def buildah(*words: str | Path) -> str:
-        done = subprocess.run(["buildah", *options, *words], capture_output=True, text=True, check=False)
+        command = ["buildah", *map(str, options), *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             pytest.skip(f"buildah does not work here: {done.stderr.strip()}")
         return done.stdout.strip()
