@@ -6,7 +6,7 @@
 Prints the mean goodput of both with the 95% interval, and the ratio. The simulated flow is `transport =
 "quinn"` of `multihop-with-quic`; the program is tools/quic. Both send for `--seconds`. With `--control` both
 use that congestion control of multihop instead of quinn's CUBIC. A run of the emulation counts only if it is
-valid: 99% of events and packets at most 5 ms late, and less than 2% of the time lost. `chrt` keeps the
+valid: 99% of events and packets at most 5 ms late, and at most 1% of the time lost. `chrt` keeps the
 emulation in time on a machine that is busy with other work. Needs root, and programs built by
 
     cargo build --release -p multihop-cli && cargo build --release -p multihop-quic
