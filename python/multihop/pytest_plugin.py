@@ -29,7 +29,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MS",
         type=float,
         default=1e3 * Lab.late_limit,
-        help="fail as not valid if 1%% of the events or packets are later than this (default: %(default)g)",
+        help="fail as not valid if more than 1%% of the events or packets are later, or of the time "
+        "is lost (default: %(default)g)",
     )
     group.addoption(
         "--multihop-virtual-time",

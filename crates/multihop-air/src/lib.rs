@@ -4,8 +4,7 @@
 //! program: the frames enter the queues of a scenario's stations, and the simulated channel access, interference and
 //! movement decide when and whether they arrive.
 //!
-//! Each node is a named network namespace (`air-0`, `air-1`, ...) with an interface `wlan0` for `iw`, `wpa_supplicant` or
-//! `hostapd`.
+//! Each node is a named network namespace (`air-0`, `air-1`, ...) with an interface `wlan0` for `iw` or `wpa_supplicant`.
 //!
 //! ```no_run
 //! use multihop_air::{Options, air};
