@@ -1,8 +1,8 @@
 //! Programs in C for these tests, compiled for the host.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// A compiled program, which is removed when this value is dropped.
 struct Program(PathBuf);
@@ -28,11 +28,21 @@ pub(crate) fn filter(source: &str, name: &str, input: String) -> Option<String> 
         }
         Ok(status) => assert!(status.success(), "the arithmetic does not compile"),
     }
-    let mut child = Command::new(&program.0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = started(Command::new(&program.0).stdin(Stdio::piped()).stdout(Stdio::piped()));
     let mut stdin = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
     assert!(output.status.success(), "undefined behaviour, or a crash");
     Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Starts a program that has just been compiled. The kernel may close the linker's file a moment after the linker has ended.
+fn started(program: &mut Command) -> Child {
+    loop {
+        match program.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            result => return result.unwrap(),
+        }
+    }
 }

@@ -264,7 +264,7 @@ fn what_is_wrong_with_a_configuration_is_said() {
     let text = said(&["wlan0", "--set", "routing.protocol=apdr", "--set", "routing.clocks=synchronised"]);
     assert!(text.contains("found \"synchronised\", allowed on real interfaces: \"echoed\""), "{text}");
     let text = said(&["wlan0", "--set", "routing.protocol=aodw"]);
-    assert!(text.contains("\"olsr\", \"apdr\", \"aodv\""), "{text}");
+    assert!(text.contains("\"olsr\", \"apdr\", \"apdr-pr\", \"aodv\""), "{text}");
     let aodv = |rest: &[&str]| said(&[&["wlan0", "--set", "routing.protocol=aodv"], rest].concat());
     let text = aodv(&["--set", "routing.link_failure=mac"]);
     assert!(text.contains("found \"mac\", allowed on real interfaces: \"hello\""), "{text}");
