@@ -204,9 +204,7 @@ impl Barrier {
                 .map_or((thread.channel.as_fd(), PollFlags::empty()), |(fd, events)| (fd.as_fd(), *events));
             polled.push(PollFd::new(descriptor, events));
         }
-        if !polled.is_empty() {
-            poll(&mut polled, PollTimeout::ZERO)?;
-        }
+        poll_now(&mut polled)?;
         let is_ready = |index: usize| polled[index].revents().is_some_and(|events| !events.is_empty());
         let ready = waiting.iter().enumerate().filter(|(n, (_, thread))| {
             let until = &thread.until;
@@ -481,6 +479,14 @@ fn accept_channel(listener: &OwnedFd) -> io::Result<Option<OwnedFd>> {
 fn readable(channel: &OwnedFd, ms: u8) -> io::Result<bool> {
     let mut polled = [PollFd::new(channel.as_fd(), PollFlags::POLLIN)];
     Ok(poll(&mut polled, PollTimeout::from(ms)).or_else(ignore_interrupt)? > 0)
+}
+
+/// Finds the events that descriptors have now.
+fn poll_now(polled: &mut [PollFd<'_>]) -> io::Result<()> {
+    while let Err(error) = poll(polled, PollTimeout::ZERO) {
+        ignore_interrupt(error)?;
+    }
+    Ok(())
 }
 
 fn ignore_interrupt(error: Errno) -> Result<i32, Errno> {

@@ -13,11 +13,12 @@ use multihop_transport::congestion::{Algorithm, Variant};
 use multihop_transport::tcp::Config;
 use multihop_wire::{ipv4, tcp, udp};
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
 use nix::sys::stat::fstat;
 
 use super::message::{Message, kind, nanos, send_with};
+use super::poll_now;
 use super::stream::{Stream, StreamEvent};
 
 /// All sockets of an emulation in virtual time.
@@ -42,8 +43,8 @@ struct Socket {
     node: NodeId,
     is_stream: bool,
     is_ipv6: bool,
-    /// This process's end of the pair.
-    end: OwnedFd,
+    /// This process's end of the pair, until the connection fails.
+    end: Option<OwnedFd>,
     inode: u64,
     local: Option<SocketAddrV4>,
     remote: Option<SocketAddrV4>,
@@ -213,8 +214,9 @@ impl Sockets {
         bytes.extend_from_slice(&from.port().to_ne_bytes());
         bytes.extend_from_slice(&[0; 2]);
         datagram.payload.emit(&mut bytes);
+        let Some(end) = &socket.end else { return };
         // A program that reads nothing loses datagrams, as with a full buffer of the kernel.
-        let _ = send(socket.end.as_raw_fd(), &bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL);
+        let _ = send(end.as_raw_fd(), &bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL);
     }
 
     /// Sends the segments of a connection, and handles its events.
@@ -233,19 +235,18 @@ impl Sockets {
                     self.send_segment(node, *local.ip(), *remote.ip(), &segment);
                 }
                 StreamEvent::Connected => {
-                    if let Some(stream) = &mut socket.stream {
-                        stream.unplug(&socket.end);
+                    if let (Some(stream), Some(end)) = (&mut socket.stream, &socket.end) {
+                        stream.unplug(end);
                     }
                     self.hand_over(number);
                 }
                 StreamEvent::Failed(error) => {
                     socket.error = error as i32;
                     socket.has_failed = true;
-                    if let Some(stream) = &mut socket.stream {
-                        stream.unplug(&socket.end);
+                    socket.for_program = None;
+                    if let Some(end) = socket.end.take() {
+                        super::stream::discard(&end);
                     }
-                    let _ =
-                        nix::sys::socket::shutdown(socket.end.as_raw_fd(), nix::sys::socket::Shutdown::Both);
                     self.forget_connection(number);
                 }
                 StreamEvent::Gone => self.forget_connection(number),
@@ -262,8 +263,8 @@ impl Sockets {
         bytes[..4].copy_from_slice(&remote.ip().to_bits().to_ne_bytes());
         bytes[4..6].copy_from_slice(&remote.port().to_ne_bytes());
         // If there is no room, or nobody listens any more, the program's end is closed, which ends the connection.
-        if let Some(listener) = self.sockets.get(&listener) {
-            send_with(&listener.end, &bytes, program.as_fd());
+        if let Some(end) = self.sockets.get(&listener).and_then(|listener| listener.end.as_ref()) {
+            send_with(end, &bytes, program.as_fd());
         }
     }
 
@@ -287,17 +288,14 @@ impl Sockets {
 
     /// Moves bytes between programs and connections; returns whether there were any.
     fn pump(&mut self, now: Instant) -> io::Result<bool> {
-        let numbers: Vec<_> =
-            self.sockets.iter().filter(|(_, socket)| !socket.is_abandoned).map(|(n, _)| *n).collect();
-        let mut polled: Vec<_> = numbers
-            .iter()
-            .map(|n| {
-                let socket = &self.sockets[n];
+        let open = self.sockets.iter().filter(|(_, socket)| !socket.is_abandoned);
+        let (numbers, mut polled): (Vec<_>, Vec<_>) = open
+            .filter_map(|(n, socket)| {
                 let interest = socket.stream.as_ref().map_or(PollFlags::POLLIN, |stream| stream.interest());
-                PollFd::new(socket.end.as_fd(), interest)
+                Some((*n, PollFd::new(socket.end.as_ref()?.as_fd(), interest)))
             })
-            .collect();
-        poll(&mut polled, PollTimeout::ZERO)?;
+            .unzip();
+        poll_now(&mut polled)?;
         let found: Vec<_> =
             polled.iter().map(|polled| polled.revents().unwrap_or(PollFlags::empty())).collect();
         let mut has_changed = false;
@@ -316,10 +314,10 @@ impl Sockets {
         }
         let mut has_changed = false;
         let is_closed = events.contains(PollFlags::POLLHUP);
-        if let Some(stream) = &mut socket.stream {
-            has_changed |= stream.exchange(&socket.end, now)?;
+        if let (Some(stream), Some(end)) = (&mut socket.stream, &socket.end) {
+            has_changed |= stream.exchange(end, now)?;
             if is_closed {
-                stream.close(&socket.end)?;
+                stream.close(end)?;
             }
         }
         if is_closed {
@@ -341,10 +339,12 @@ impl Sockets {
         let mut bytes = vec![0; MAX_DATAGRAM];
         let mut has_changed = false;
         while let Some(socket) = self.sockets.get(&number) {
-            let length = match recv(socket.end.as_raw_fd(), &mut bytes, MsgFlags::MSG_DONTWAIT) {
+            let Some(end) = &socket.end else { break };
+            let length = match recv(end.as_raw_fd(), &mut bytes, MsgFlags::MSG_DONTWAIT) {
                 Ok(length) if length >= ADDRESS_LEN => length,
                 Ok(_) | Err(Errno::EAGAIN) => break,
-                Err(Errno::EINTR) => continue,
+                // Once after the program has closed the socket with unread datagrams. Sent ones may follow.
+                Err(Errno::EINTR | Errno::ECONNRESET) => continue,
                 Err(error) => return Err(error.into()),
             };
             has_changed = true;
@@ -391,7 +391,9 @@ impl Sockets {
             let port = *next;
             *next = next.checked_add(1).unwrap_or(FIRST_PORT);
             let is_used = |socket: &Socket| {
-                socket.node == node && socket.local.is_some_and(|local| local.port() == port)
+                socket.node == node
+                    && !socket.has_failed
+                    && socket.local.is_some_and(|local| local.port() == port)
             };
             if !self.sockets.values().any(is_used) {
                 return port;
@@ -453,7 +455,7 @@ impl Sockets {
             node,
             is_stream,
             is_ipv6,
-            end,
+            end: Some(end),
             inode,
             local: None,
             remote: None,
@@ -581,6 +583,11 @@ impl Sockets {
             self.local_for(number, *to.ip());
             return Ok(());
         }
+        // A new connection would need a new pair of sockets.
+        if socket.has_failed {
+            let error = std::mem::take(&mut socket.error);
+            return Err(if error == 0 { Errno::ECONNABORTED } else { Errno::from_raw(error) });
+        }
         if let Some(stream) = &socket.stream {
             return Err(if stream.is_opening() { Errno::EALREADY } else { Errno::EISCONN });
         }
@@ -668,5 +675,68 @@ fn ecn_bits(ecn: tcp::Ecn) -> u8 {
         tcp::Ecn::Ect1 => 1,
         tcp::Ecn::Ect0 => 2,
         tcp::Ecn::Ce => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: NodeId = NodeId(0);
+    const TO: Ipv4Addr = Ipv4Addr::LOCALHOST;
+
+    /// A socket of a program: the program's end, and a request about it.
+    fn open(
+        sockets: &mut Sockets,
+        number: i32,
+        local: SockType,
+    ) -> (OwnedFd, impl Fn(i32, i32, u16) -> Message + use<>) {
+        let (program, end) = socketpair(AddressFamily::Unix, local, None, SockFlag::empty()).unwrap();
+        let inode = inode(&program);
+        let request = move |kind, first, port| Message {
+            inode,
+            first,
+            port,
+            address: TO.to_bits(),
+            ..Message::new(kind)
+        };
+        sockets.answer(NODE, request(kind::SOCKET, number, 0), Some(end), Instant::ZERO);
+        (program, request)
+    }
+
+    fn send_all(program: &OwnedFd, bytes: &[u8]) {
+        assert_eq!(send(program.as_raw_fd(), bytes, MsgFlags::empty()), Ok(bytes.len()));
+    }
+
+    #[test]
+    fn a_failed_connection_keeps_its_error_and_no_descriptor() {
+        let mut sockets = Sockets::new(1500);
+        let (program, request) = open(&mut sockets, STREAM_TYPE, SockType::Stream);
+        send_all(&program, &[0; 100]);
+        let mut connect =
+            |plug| sockets.answer(NODE, request(kind::CONNECT, plug, 9), None, Instant::ZERO).result;
+        assert_eq!([connect(0), connect(100)], [0, 0]);
+        assert_eq!(connect(0), Errno::EALREADY as i32);
+        while sockets.advance(Instant::ZERO).unwrap() {}
+        assert!(sockets.sockets[&0].end.is_none());
+        assert_eq!(recv(program.as_raw_fd(), &mut [0], MsgFlags::MSG_DONTWAIT), Ok(0));
+        let mut connect = || sockets.answer(NODE, request(kind::CONNECT, 0, 9), None, Instant::ZERO).result;
+        assert_eq!([connect(), connect()], [Errno::ECONNREFUSED as i32, Errno::ECONNABORTED as i32]);
+    }
+
+    #[test]
+    fn datagrams_are_sent_although_the_socket_was_closed_with_unread_ones() {
+        let mut sockets = Sockets::new(1500);
+        let (program, request) = open(&mut sockets, DATAGRAM_TYPE, SockType::SeqPacket);
+        assert_eq!(sockets.answer(NODE, request(kind::BIND, 0, 7), None, Instant::ZERO).result, 0);
+        let datagram =
+            |to: Ipv4Addr| [&to.to_bits().to_ne_bytes()[..], &7_u16.to_ne_bytes(), b"..text"].concat();
+        send_all(&program, &datagram(TO));
+        while sockets.advance(Instant::ZERO).unwrap() {}
+        send_all(&program, &datagram(NodeId(1).addr()));
+        drop(program);
+        while sockets.advance(Instant::ZERO).unwrap() {}
+        assert!(sockets.poll_outgoing().is_some());
+        assert!(sockets.sockets.is_empty());
     }
 }

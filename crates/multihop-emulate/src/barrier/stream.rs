@@ -285,6 +285,13 @@ impl Stream {
     }
 }
 
+/// Ends a program's socket, whose bytes nobody takes any more. An unread byte would be an error of the program's end.
+pub(super) fn discard(socket: &OwnedFd) {
+    let _ = shutdown(socket.as_raw_fd(), Shutdown::Both);
+    let mut bytes = vec![0; PIECE];
+    while let Ok(1..) | Err(Errno::EINTR) = recv(socket.as_raw_fd(), &mut bytes, MsgFlags::MSG_DONTWAIT) {}
+}
+
 /// Initial sequence number of the connection with this number: the same in each run.
 fn first_number(number: u32) -> SeqNumber {
     SeqNumber(number.wrapping_mul(2_654_435_761))
