@@ -35,6 +35,7 @@ pub use entrance::{Entrance, local};
 pub use entry::{forward, socks, transparent};
 pub use gateway::gateway;
 pub use interface::{Interface, Net};
+pub use multihop_linux::wait::raise_limit_of_descriptors;
 pub use packets::packets;
 pub use redirected::listen_for_redirected;
 pub use rules::Rule;
@@ -86,15 +87,6 @@ impl Refusal {
             _ => Self::General,
         }
     }
-}
-
-/// Raises the limit of descriptors as far as the system allows: a near end uses two for each connection, and a
-/// receiver two for each file that it has not yet renamed.
-pub fn raise_limit_of_descriptors() {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    // On failure the usual limit stays.
-    let _ = getrlimit(Resource::RLIMIT_NOFILE)
-        .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard, hard));
 }
 
 /// Limits the time of `work`.

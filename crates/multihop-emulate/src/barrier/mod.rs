@@ -79,6 +79,8 @@ pub(crate) type Meanwhile<'a> = &'a mut dyn FnMut() -> bool;
 impl Barrier {
     /// A barrier without threads, in these stations.
     pub(crate) fn new(namespaces: &[Namespace], mtu: u16) -> io::Result<Self> {
+        // Programs keep the usual limit, because they descend from a process that has already been started.
+        multihop_linux::wait::raise_limit_of_descriptors();
         let listeners =
             namespaces.iter().map(|namespace| namespace.run(listener)?).collect::<io::Result<_>>()?;
         Ok(Self {

@@ -46,6 +46,15 @@ pub fn wake_on_time() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 
+/// Raises the limit of descriptors as far as the system allows, for programs that have two descriptors
+/// for each connection or file.
+pub fn raise_limit_of_descriptors() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    // On failure the usual limit stays.
+    let _ = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard, hard));
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;
