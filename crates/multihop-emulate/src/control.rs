@@ -1,5 +1,6 @@
 //! Connection to a client: a program that controls an emulation by lines of JSON.
 
+use std::cell::RefCell;
 use std::io::{BufRead, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,6 +24,8 @@ pub struct Client {
 /// Lines from and to the client, which threads of their own read and write, so that the network waits for neither.
 pub(crate) struct Control {
     lines: Receiver<Line>,
+    /// Line that was received before it is due.
+    next: RefCell<Option<Line>>,
     /// Queue of replies to the client; `None` while the emulation ends.
     replies: Option<Sender<String>>,
     /// Replies that the client has not taken yet.
@@ -75,7 +78,14 @@ impl Control {
             }
         };
         thread::Builder::new().name("replies".to_owned()).spawn(write).tried(start)?;
-        Ok(Self { lines, replies: Some(replies), backlog, written, parent: getppid() })
+        Ok(Self {
+            lines,
+            next: RefCell::default(),
+            replies: Some(replies),
+            backlog,
+            written,
+            parent: getppid(),
+        })
     }
 
     /// The next line of the client, unless it has to take replies first.
@@ -86,7 +96,16 @@ impl Control {
         if self.backlog.load(Ordering::Relaxed) >= MAX_BACKLOG {
             return None;
         }
-        self.lines.try_recv().ok()
+        self.next.take().or_else(|| self.lines.try_recv().ok())
+    }
+
+    /// Whether the client has closed its stream, and no request before the end is left.
+    pub(crate) fn is_over(&self) -> bool {
+        let mut next = self.next.borrow_mut();
+        if next.is_none() {
+            *next = self.lines.try_recv().ok();
+        }
+        getppid() != self.parent || matches!(*next, Some(Line::End))
     }
 
     /// Sends a reply or an event.

@@ -105,17 +105,26 @@ impl Barrier {
     /// Lets programs and connections do everything that they can do at this instant.
     pub(crate) fn settle(&mut self, now: Instant, meanwhile: Meanwhile<'_>) -> io::Result<()> {
         self.ring_alarms(now);
+        let mut spent: BTreeMap<u32, std::time::Duration> = BTreeMap::new();
         loop {
             self.wait_for_expected(meanwhile)?;
             let ready = self.ready(now)?;
             let has_run = !ready.is_empty();
             for thread in ready {
+                let Some(process) = self.threads.get(&thread).map(|thread| thread.process) else { continue };
+                let begun = std::time::Instant::now();
                 self.run(thread, now, meanwhile)?;
+                let spent = spent.entry(process).or_default();
+                *spent += begun.elapsed();
+                if *spent > PATIENCE && self.refusal.is_none() {
+                    self.refuse(process, ENDLESS);
+                }
                 if self.refusal.is_some() {
                     return Ok(());
                 }
             }
-            if !self.sockets.advance(now)? && !has_run {
+            let has_moved = self.sockets.advance(now)?;
+            if meanwhile() || !(has_moved || has_run) {
                 return Ok(());
             }
         }
@@ -444,6 +453,7 @@ impl Barrier {
 /// Reasons for which a program cannot run in virtual time.
 const NOT_LOADED: &str = "no library of virtual time (a statically linked or setuid program?)";
 const SILENT: &str = "no call for 60 s of real time";
+const ENDLESS: &str = "calls for 60 s of real time at one instant of virtual time";
 
 /// Real time after which a started program must have loaded the library.
 const STARTING: std::time::Duration = std::time::Duration::from_secs(20);

@@ -67,6 +67,11 @@ impl ClientState {
         self.pending.is_empty()
     }
 
+    /// Whether the client has closed its input.
+    pub(super) fn is_over(&self) -> bool {
+        self.control.is_over()
+    }
+
     pub(super) fn new(control: Control) -> Self {
         Self { control, pending: Vec::new(), captured: Instant::ZERO }
     }

@@ -14,6 +14,8 @@ use crate::{EmulateError, Emulated, Tried};
 
 /// Longest real time for which the driver waits for a client or for the start of a program before it looks for signals.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+/// Real time for which programs finish an instant although the client has closed its input.
+const UNHEARD: std::time::Duration = std::time::Duration::from_secs(1);
 /// Virtual time for programs to end after SIGTERM.
 const ENDING: Duration = Duration::from_secs(1);
 
@@ -75,10 +77,12 @@ impl Driver<'_> {
                 self.left += 1;
                 barrier.receive(exit.node, &exit.bytes, now);
             }
-            let (programs, signals) = (&mut self.programs, &self.signals);
+            let begun = std::time::Instant::now();
+            let (programs, signals, client) = (&mut self.programs, &self.signals, &self.client);
             let mut meanwhile = || {
                 programs.capture();
-                signals.noted().is_some()
+                let is_long = begun.elapsed() > UNHEARD;
+                signals.noted().is_some() || is_long && client.as_ref().is_some_and(ClientState::is_over)
             };
             barrier.settle(now, &mut meanwhile).tried(|| "exchange messages with a program".to_owned())?;
             if let Some(refusal) = barrier.refusal() {
