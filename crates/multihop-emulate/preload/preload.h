@@ -33,7 +33,7 @@ enum kind {
     CONTINUE = 4,  /* of the emulation: the time; answers START, THREAD and WAIT */
     WAKE = 5,      /* continue the thread with this key of the same process */
     EXEC = 6,      /* this process is about to become another program */
-    SPAWNED = 7,   /* a process was started that has not sent START yet */
+    SPAWNED = 7,   /* a process was started: attached descriptor, path in text */
     SOCKET = 8,    /* a new socket: type, inode, and the attached end of the emulation */
     BIND = 9,
     LISTEN = 10,
@@ -66,6 +66,9 @@ struct message {
 /* Newer than the oldest headers with which this library is compiled. */
 #ifndef SYS_close_range
 #define SYS_close_range 436
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
 #endif
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441

@@ -106,9 +106,12 @@ EXPORT int execle(const char *path, const char *first, ...) {
     return execve(path, words, environment);
 }
 
-static void announce_spawned(pid_t child) {
-    struct message message = {.kind = SPAWNED, .first = child};
-    ask(&message, -1);
+static void announce_spawned(pid_t child, const char *path) {
+    struct message message = {.kind = SPAWNED};
+    strncpy(message.text, path, sizeof message.text - 1);
+    int fd = (int)raw(SYS_pidfd_open, (long)child, 0L, 0L, 0L, 0L, 0L);
+    ask(&message, fd);
+    if (fd >= 0) raw(SYS_close, (long)fd, 0L, 0L, 0L, 0L, 0L);
 }
 
 EXPORT int posix_spawn(pid_t *restrict child, const char *restrict path, const posix_spawn_file_actions_t *actions,
@@ -116,7 +119,7 @@ EXPORT int posix_spawn(pid_t *restrict child, const char *restrict path, const p
                        char *const environment[restrict]) {
     pid_t spawned;
     int result = NEXT(posix_spawn)(&spawned, path, actions, attributes, arguments, environment);
-    if (result == 0 && is_emulated()) announce_spawned(spawned);
+    if (result == 0 && is_emulated()) announce_spawned(spawned, path);
     if (result == 0 && child != NULL) *child = spawned;
     return result;
 }
@@ -126,7 +129,7 @@ EXPORT int posix_spawnp(pid_t *restrict child, const char *restrict file, const 
                         char *const environment[restrict]) {
     pid_t spawned;
     int result = NEXT(posix_spawnp)(&spawned, file, actions, attributes, arguments, environment);
-    if (result == 0 && is_emulated()) announce_spawned(spawned);
+    if (result == 0 && is_emulated()) announce_spawned(spawned, file);
     if (result == 0 && child != NULL) *child = spawned;
     return result;
 }

@@ -266,7 +266,7 @@ impl Barrier {
                 };
                 break;
             }
-            self.answer(number, message, attached, now)?;
+            self.answer(number, message, attached, now, meanwhile)?;
             if self.refusal.is_some() {
                 return Ok(());
             }
@@ -281,6 +281,7 @@ impl Barrier {
         message: Message,
         attached: Option<OwnedFd>,
         now: Instant,
+        meanwhile: Meanwhile<'_>,
     ) -> io::Result<()> {
         let process = self.threads[&number].process;
         let mut reply = message;
@@ -296,11 +297,13 @@ impl Barrier {
             kind::EXEC => self.with(process, |process| process.is_expected = true),
             kind::SPAWNED => {
                 self.accept()?;
-                // A process that has not connected yet is found by its parent, which is about to wait for it.
-                let has_connected = self.processes.values().any(|process| process.inner == message.first);
-                if !has_connected {
-                    self.wait_for_spawned(message.first)?;
+                if let Some(pid) = attached.as_ref().and_then(process::pid_of) {
+                    self.expect(self.processes[&process].node, pid);
+                    let child = self.processes.values_mut().find(|child| child.pid.cast_unsigned() == pid);
+                    child.expect("it has just been noted").set_first_name(message.text());
                 }
+                // The order in which processes connect must not depend on real time.
+                self.wait_for_expected(meanwhile)?;
             }
             kind::ALARM => {
                 let old = self.processes.get(&process).and_then(|process| process.alarm);
@@ -424,15 +427,6 @@ impl Barrier {
                 return Ok(());
             }
         }
-    }
-
-    fn wait_for_spawned(&mut self, inner: i32) -> io::Result<()> {
-        let begun = std::time::Instant::now();
-        while begun.elapsed() < STARTING && !self.processes.values().any(|process| process.inner == inner) {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            self.accept()?;
-        }
-        Ok(())
     }
 
     fn refuse_silent(&mut self, process: u32) {

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use multihop_core::{Instant, NodeId};
 use nix::errno::Errno;
@@ -58,6 +58,14 @@ impl Process {
         maps.is_empty() || maps.contains(super::LIBRARY)
     }
 
+    /// Names a process whose command line has not been read yet.
+    pub(super) fn set_first_name(&mut self, name: String) {
+        self.note_name();
+        if self.name.is_empty() {
+            self.name = name;
+        }
+    }
+
     /// Reads the command line of the process; a process that has ended keeps the last one.
     pub(super) fn note_name(&mut self) {
         let line = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
@@ -73,6 +81,12 @@ impl Process {
         self.note_name();
         &self.name
     }
+}
+
+/// Number on this machine of the process of a descriptor; `None` once nothing is left of the process.
+pub(super) fn pid_of(descriptor: &OwnedFd) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{}", descriptor.as_raw_fd())).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()
 }
 
 fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
