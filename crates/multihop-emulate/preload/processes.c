@@ -2,6 +2,7 @@
 #include "preload.h"
 
 #include <errno.h>
+#include <pty.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdarg.h>
@@ -36,6 +37,29 @@ EXPORT pid_t fork(void) {
 }
 
 EXPORT pid_t vfork(void) { return fork(); }
+
+/* Functions of libc that fork without a call of fork(). */
+
+EXPORT int daemon(int keeps_folder, int keeps_streams) {
+    pid_t child = fork();
+    if (child < 0) return -1;
+    if (child > 0) _exit(0);
+    if (setsid() < 0 || (!keeps_folder && chdir("/") < 0)) return -1;
+    if (keeps_streams) return 0;
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0) return -1;
+    for (int stream = 0; stream < 3; stream++) dup2(null, stream);
+    if (null > 2) close(null);
+    return 0;
+}
+
+EXPORT pid_t forkpty(int *terminal, char *name, const struct termios *settings, const struct winsize *size) {
+    (void)terminal;
+    (void)name;
+    (void)settings;
+    (void)size;
+    refuse("forkpty()");
+}
 
 /* Programs */
 
