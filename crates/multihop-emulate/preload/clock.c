@@ -41,7 +41,14 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *into) {
     return 0;
 }
 
-EXPORT int gettimeofday(struct timeval *restrict into, void *restrict zone) {
+/* Type of the second parameter in the headers of libc. */
+#if __GLIBC_PREREQ(2, 31)
+#define ZONE void
+#else
+#define ZONE struct timezone
+#endif
+
+EXPORT int gettimeofday(struct timeval *restrict into, ZONE *restrict zone) {
     struct timespec time;
     (void)zone;
     clock_gettime(CLOCK_REALTIME, &time);
