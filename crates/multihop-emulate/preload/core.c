@@ -61,7 +61,9 @@ void *next_function(const char *name) {
     return dlsym(RTLD_NEXT, name);
 }
 
-static void __attribute__((noreturn)) end_program(void) {
+/* Ends the program; a reason is for errors that the emulation does not report. */
+static void __attribute__((noreturn)) end_program(const char *reason) {
+    if (reason != NULL) raw(SYS_write, 2L, (long)reason, (long)strlen(reason), 0L, 0L, 0L);
     raw(SYS_exit_group, 127L, 0L, 0L, 0L, 0L, 0L);
     __builtin_unreachable();
 }
@@ -97,14 +99,16 @@ static void send_message(int to, const struct message *message, int fd) {
     long sent;
     do sent = raw(SYS_sendmsg, (long)to, (long)&header, (long)MSG_NOSIGNAL, 0L, 0L, 0L);
     while (sent == -EINTR);
-    if (sent != (long)sizeof *message) end_program();
+    bool is_over = sent == -EPIPE || sent == -ECONNRESET;
+    if (sent != (long)sizeof *message)
+        end_program(is_over ? NULL : "multihop: this thread cannot reach the emulation in virtual time\n");
 }
 
 static void receive_message(struct message *message) {
     long length;
     do length = raw(SYS_recvfrom, (long)channel, (long)message, (long)sizeof *message, 0L, 0L, 0L);
     while (length == -EINTR);
-    if (length != (long)sizeof *message) end_program();
+    if (length != (long)sizeof *message) end_program(NULL);
 }
 
 void tell(const struct message *message, int fd) {
@@ -124,7 +128,7 @@ void refuse(const char *reason) {
     struct message message = {.kind = REFUSE};
     strncpy(message.text, reason, sizeof message.text - 1);
     if (channel >= 0) ask(&message, -1);
-    end_program();
+    end_program(NULL);
 }
 
 int open_channel(void) {
@@ -184,11 +188,7 @@ void wait_for_turn(void) {
 /* Connects this process, which has one thread. */
 void start_process(void) {
     int fd = open_channel();
-    if (fd < 0) {
-        static const char message[] = "multihop: this program cannot join the emulation in virtual time\n";
-        raw(SYS_write, 2L, (long)message, (long)(sizeof message - 1), 0L, 0L, 0L);
-        end_program();
-    }
+    if (fd < 0) end_program("multihop: this program cannot join the emulation in virtual time\n");
     use_channel(fd, 0);
     has_begun = true;
     struct message message = {.kind = START};

@@ -26,6 +26,7 @@ struct thread {
     bool has_ended;
     int channel;
     int key;
+    int rounds; /* of destructors that have passed */
     void *(*start)(void *);
     void *argument;
     struct thread *next;
@@ -210,9 +211,10 @@ static __thread struct thread *self __attribute__((tls_model("initial-exec")));
 static pthread_key_t at_end;
 static pthread_once_t at_end_made = PTHREAD_ONCE_INIT;
 
-/* The last thing that a thread does in virtual time. */
+/* The last thing that a thread does in virtual time: destructors of other keys, which may unlock a mutex, come before. */
 static void end_thread(void *argument) {
     struct thread *thread = argument;
+    if (++thread->rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(at_end, thread) == 0) return;
     thread->has_ended = true;
     wake_waiters(thread, INT_MAX);
     struct message message = {.kind = END};
