@@ -49,6 +49,35 @@ async def main():
 
 asyncio.run(main())
 """
+UNLOCKING = """
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, begun = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+static void unlock(void *mutex) { pthread_mutex_unlock(mutex); }
+static void *locks(void *unused) {
+    pthread_setspecific(key, &mutex);
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&begun);
+    usleep(1000);
+    return unused;
+}
+static void *nothing(void *unused) { return unused; }
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, nothing, NULL);
+    pthread_join(thread, NULL);
+    pthread_key_create(&key, unlock);
+    pthread_mutex_lock(&begun);
+    pthread_create(&thread, NULL, locks, NULL);
+    pthread_mutex_lock(&begun);
+    pthread_mutex_lock(&mutex);
+    pthread_join(thread, NULL);
+    puts("unlocked");
+    return 0;
+}
+"""
 Story = Callable[[Net, Path], str]
 
 
@@ -193,11 +222,53 @@ def test_connections_are_refused_reset_and_time_out() -> None:
 
 
 @pytest.mark.usefixtures("possible")
+def test_a_socket_with_unread_datagrams_closes_and_a_refused_one_cannot_connect_again() -> None:
+    program = (
+        "import socket, time\n"
+        "a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); a.bind(('127.0.0.1', 7))\n"
+        "a.sendto(b'x', ('127.0.0.1', 7)); time.sleep(1); a.close()\n"
+        "b = socket.socket()\n"
+        "for _ in range(2):\n"
+        "    try: b.connect(('node1', 9))\n"
+        "    except OSError as error: print(type(error).__name__)\n"
+    )
+    with Lab(virtual_time=True).chain(hops=1) as net:
+        found = net[0].run([sys.executable, "-c", program]).splitlines()
+    assert found == ["ConnectionRefusedError", "ConnectionAbortedError"]
+
+
+@pytest.mark.usefixtures("possible")
+def test_a_daemon_goes_on_in_virtual_time(tmp_path: Path) -> None:
+    program = (
+        "import ctypes, time; begin = time.monotonic(); ctypes.CDLL(None).daemon(1, 0); time.sleep(100)\n"
+        "open('passed', 'w').write(f'{time.monotonic() - begin:.3f}')"
+    )
+    with Lab(virtual_time=True).chain(hops=1) as net:
+        net[0].run([sys.executable, "-c", program], directory=tmp_path)
+        net[1].run("sleep 101", timeout=200)
+    assert (tmp_path / "passed").read_text() == "100.000"
+
+
+@pytest.mark.usefixtures("possible")
+def test_a_thread_that_ends_unlocks_a_mutex(tmp_path: Path) -> None:
+    needs("cc")
+    (tmp_path / "program.c").write_text(UNLOCKING)
+    subprocess.run(["cc", "-pthread", "-o", "program", "program.c"], cwd=tmp_path, check=True)
+    with Lab(virtual_time=True).chain(hops=1) as net:
+        assert net[0].run(["./program"], directory=tmp_path) == "unlocked\n"
+
+
+@pytest.mark.usefixtures("possible")
 @pytest.mark.parametrize(
     ("command", "message"),
     [
         ("ping -c 1 {1}", r"found (socket\(\) other than TCP and UDP|no library of virtual time)"),
         ("/sbin/ldconfig -p", "found no library of virtual time"),
+        (
+            'python3 -c \'import os; os.posix_spawn("/sbin/ldconfig", ["ldconfig"], os.environ); os.wait()\'',
+            "found no library of virtual time.*ldconfig",
+        ),
+        ("python3 -c 'import pty; pty.fork()'", r"found forkpty\(\)"),
     ],
 )
 def test_programs_that_cannot_run_end_the_emulation(command: str, message: str) -> None:
@@ -212,22 +283,23 @@ def test_programs_that_cannot_run_end_the_emulation(command: str, message: str) 
 
 
 @pytest.mark.usefixtures("possible")
-def test_nothing_is_left_of_a_python_process_that_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["sleep MARKER & sleep MARKER", "yes MARKER | cat > /dev/null"])
+def test_nothing_is_left_of_a_python_process_that_is_killed(command: str, tmp_path: Path) -> None:
     marker = f"98{os.getpid()}"
+    command = command.replace("MARKER", marker)
     code = f"""
 from multihop import lab
 net = lab.chain(hops=1, virtual_time=True)
 for node in net.nodes:
-    node.start("sleep {marker} & sleep {marker}")
-print("started", flush=True)
+    node.start({command!r})
 input()
 """
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
     words = [sys.executable, "-c", code]
-    with subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"started\n"
-        assert processes(marker)
+    with subprocess.Popen(words, env=environment, stdin=subprocess.PIPE) as process:
+        while not any(f": {command.split()[0]}\0" in found for found in processes(marker)):
+            assert process.poll() is None
+            time.sleep(0.02)
         process.kill()
     end = time.monotonic() + 60
     while left := [*processes(marker), *(path for path in tmp_path.rglob("*") if path.is_file())]:
