@@ -13,6 +13,7 @@ repeated at the end with the last lines of its output. The last line is always
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -209,8 +210,9 @@ def old_kernel() -> Counts:
 def air() -> Counts:
     """Check the medium of the kernel's Wi-Fi stack, in a virtual machine whose clock counts instructions."""
     rust_tests.find("multihop-air", "multihop_air", ["--workspace", *FEATURES, "--locked"])
-    if shutil.which("iw", path=os.environ.get("PATH", "") + ":/usr/sbin") is None:
-        build.apt_install("iw")
+    path = os.environ.get("PATH", "") + ":/usr/sbin"
+    if shutil.which("iw", path=path) is None and not build.apt_install("iw"):
+        return Counts(skipped=["air: iw is missing and could not be installed: apt-get install iw"])
     machine = ["--seconds", "200", "--icount", "shift=0,sleep=off", "--modules", "mac80211_hwsim radios=0"]
     inside = ["python3", "tools/air_check.py", str(TARGET / "debug" / "multihop")]
     return check(sys.executable, "tools/vm.py", *machine, "--", *inside)
@@ -238,6 +240,7 @@ def fuzz() -> Counts:
 
 def pytest() -> Counts:
     """Run the Python tests against the installed wheel."""
+    install_tools()
     build.programs_under_test()
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
@@ -320,11 +323,13 @@ def site() -> Counts:
     return check(PYTHON, "tools/build_site.py", "--quick")
 
 
+@functools.cache
 def install_tools() -> None:
     """Install programs without which tests are skipped: readers of captures, programs that use networks."""
     same = ("tshark", "nginx", "curl", "babeld", "iperf3", "traceroute", "prometheus")
     packages = {name: name for name in same}
     packages |= {"nft": "nftables", "sshd": "openssh-server", "ping": "iputils-ping"}
+    packages |= {"busybox": "busybox-static"}
     for name, package in packages.items():
         path = os.environ.get("PATH", "") + ":/usr/sbin"
         if shutil.which(name, path=path) is None and not build.apt_install(package):
