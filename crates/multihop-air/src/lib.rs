@@ -35,7 +35,6 @@ use multihop_linux::wait::Signals;
 use multihop_scenario::Scenario;
 use multihop_sim::RunError;
 use nix::libc;
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use driver::Driver;
 use medium::Medium;
@@ -65,6 +64,16 @@ pub enum AirError {
     /// The kernel lacks a family of generic netlink.
     #[error("the kernel has no {0}: modprobe mac80211_hwsim radios=0")]
     Missing(String),
+    /// Programs run in a network namespace that has the name of a node's namespace.
+    #[error(
+        "found the network namespace {name} with the processes {programs}; end them, then: ip netns del {name}"
+    )]
+    Used {
+        /// Name of the namespace.
+        name: String,
+        /// Numbers of the processes, separated by commas.
+        programs: String,
+    },
     /// The simulated network failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -89,7 +98,7 @@ pub fn air(scenario: &Scenario, options: Options) -> Result<AirRun, AirError> {
     let opened =
         GenericSocket::open(hwsim::FAMILY).tried(|| "open a socket to the kernel's radios".to_owned())?;
     let mut socket = opened.ok_or_else(missing)?;
-    let signals = Signals::catch(&[SIGINT, SIGTERM]).tried(|| "handle signals".to_owned())?;
+    let signals = Signals::catch_ending().tried(|| "handle signals".to_owned())?;
     let mut register = socket.request(hwsim::CMD_REGISTER, libc::NLM_F_ACK);
     socket.ask(&mut register).tried(|| "become the medium of the kernel's radios".to_owned())?;
     let namespaces = radios::make(&mut socket, medium.radios())?;

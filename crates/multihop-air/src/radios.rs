@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::process::Command;
 
 use multihop_linux::netlink::GenericSocket;
@@ -49,9 +50,12 @@ fn move_radio(wifi: &mut GenericSocket, radio: &str, namespace: &str) -> io::Res
 
 impl Namespaces {
     fn add(&mut self, name: &str) -> Result<(), AirError> {
+        if Path::new("/run/netns").join(name).exists() {
+            remove_leftover(name)?;
+        }
         ip(&["netns", "add", name])?;
         self.0.push(name.to_owned());
-        ip(&["-n", name, "link", "set", "lo", "up"])
+        ip(&["-n", name, "link", "set", "lo", "up"]).map(drop)
     }
 }
 
@@ -64,11 +68,23 @@ impl Drop for Namespaces {
     }
 }
 
-fn ip(words: &[&str]) -> Result<(), AirError> {
+/// Removes the namespace of a run that was killed, unless programs run in the namespace.
+fn remove_leftover(name: &str) -> Result<(), AirError> {
+    // A namespace whose programs cannot be listed is none: the process that made it was killed before it was mounted.
+    let programs = ip(&["netns", "pids", name]).unwrap_or_default();
+    let programs = programs.split_whitespace().collect::<Vec<_>>().join(", ");
+    if programs.is_empty() {
+        return ip(&["netns", "del", name]).map(drop);
+    }
+    Err(AirError::Used { name: name.to_owned(), programs })
+}
+
+/// Runs `ip`, and returns what it prints.
+fn ip(words: &[&str]) -> Result<String, AirError> {
     let action = || format!("run ip {}", words.join(" "));
     let done = Command::new("ip").args(words).output().tried(action)?;
     if done.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
     Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim().to_owned())).tried(action)
 }
@@ -77,3 +93,29 @@ fn ip(words: &[&str]) -> Result<(), AirError> {
 const NL80211_CMD_SET_WIPHY_NETNS: u8 = 49;
 const NL80211_ATTR_WIPHY: u16 = 1;
 const NL80211_ATTR_NETNS_FD: u16 = 219;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leftover_namespace_is_removed_unless_programs_run_in_it() {
+        let name = format!("air-test-{}", std::process::id());
+        if let Err(error) = ip(&["netns", "add", &name]) {
+            println!("skipped: named network namespaces need root and the command ip: {error}");
+            return;
+        }
+        let words = ["netns", "exec", &name, "cat"];
+        let mut program = Command::new("ip").args(words).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        while ip(&["netns", "pids", &name]).unwrap().is_empty() {}
+        let refused = remove_leftover(&name).unwrap_err().to_string();
+        assert!(refused.ends_with(&format!("then: ip netns del {name}")), "{refused}");
+        // The end of its input ends the program.
+        drop(program.stdin.take());
+        program.wait().unwrap();
+        let mut namespaces = Namespaces::default();
+        namespaces.add(&name).unwrap();
+        drop(namespaces);
+        assert!(!Path::new("/run/netns").join(name).exists());
+    }
+}

@@ -11,7 +11,7 @@ use multihop_linux::wait::{self, Doorbell, Signals};
 use multihop_scenario::Scenario;
 use multihop_sim::live::{EntryError, Live};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGCHLD;
 
 use self::requests::{ClientState, Served};
 use crate::barrier::Barrier;
@@ -298,18 +298,6 @@ const MAX_LOST_SHARE: f64 = 0.01;
 const WATCH: &str = "watch the interfaces";
 
 /// Notes the signals that end an emulation.
-///
-/// A SIGHUP that is ignored at the start, as under `nohup`, stays ignored.
 pub(crate) fn catch_signals() -> Result<Signals, EmulateError> {
-    let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    let signals: Vec<_> = [SIGINT, SIGTERM].into_iter().chain(hang_up).collect();
-    Signals::catch(&signals).tried(|| "handle signals".to_owned())
-}
-
-/// Whether this process ignores a signal, by the mask that Linux shows.
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+    Signals::catch_ending().tried(|| "handle signals".to_owned())
 }

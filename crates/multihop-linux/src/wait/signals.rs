@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
 
 use super::Doorbell;
@@ -26,6 +27,15 @@ impl Signals {
             caught.handlers.push(flag::register_usize(signal, Arc::clone(&caught.newest), number(signal))?);
         }
         Ok(caught)
+    }
+
+    /// Catches SIGINT, SIGTERM and SIGHUP, which end a program.
+    ///
+    /// A SIGHUP that is ignored at the start, as under `nohup`, stays ignored.
+    pub fn catch_ending() -> io::Result<Self> {
+        let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        let signals: Vec<_> = [SIGINT, SIGTERM].into_iter().chain(hang_up).collect();
+        Self::catch(&signals)
     }
 
     /// Catches these signals; each arrival is recorded and rings the doorbell.
@@ -67,4 +77,12 @@ fn number(signal: i32) -> usize {
 
 fn signal(number: usize) -> Option<i32> {
     i32::try_from(number).ok().filter(|signal| *signal > 0)
+}
+
+/// Whether this process ignores a signal, by the mask that Linux shows.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
