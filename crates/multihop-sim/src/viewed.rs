@@ -31,7 +31,10 @@ pub enum ViewError {
     #[error(transparent)]
     Placement(#[from] NotConnected),
     /// The scenario has paced flows, whose rate is found by many runs.
-    #[error("found a flow with app = \"paced\", allowed: applications that one run decides")]
+    #[error(
+        "found a flow with app = \"paced\", allowed: ftp, file, pareto, cbr, poisson, voice, web, video, messages, \
+         spread, relay"
+    )]
     Paced,
     /// A recording cannot be replayed.
     #[error("the recording {0}")]

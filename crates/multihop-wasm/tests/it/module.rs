@@ -48,7 +48,7 @@ fn what_cannot_be_run_is_answered_with_a_reason() {
         (r#"{"text": "duration = -1.0", "name": "a.toml"}"#, "a.toml:1"),
         (
             r#"{"text": "duration = 5.0\n[topology]\nkind = \"chain\"\nhops = 1\n[[flow]]\ntransport = \"udp\"\napp = \"paced\"\n", "name": "a.toml"}"#,
-            "paced",
+            r#"found a flow with app = "paced", allowed: ftp, file, pareto, cbr, "#,
         ),
     ] {
         assert_eq!(ask(request), 0, "{request}");
