@@ -69,7 +69,12 @@ fn shrink(cache: &Path, bound: u64) -> io::Result<()> {
         }
         let file = File::open(&path)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(_unused) => fs::remove_dir_all(&path)?,
+            Ok(_unused) => {
+                // An interrupted process leaves no image that lacks files. The name of a partial folder stays the same.
+                let part = path.with_extension(PART.trim_start_matches('.'));
+                fs::rename(&path, &part)?;
+                fs::remove_dir_all(&part)?;
+            }
             Err((_, Errno::EWOULDBLOCK)) => continue,
             Err((_, error)) => return Err(error.into()),
         }
