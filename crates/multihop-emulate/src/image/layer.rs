@@ -15,11 +15,33 @@ use sha2::{Digest, Sha256};
 
 use super::layout::{Blob, check};
 
-/// Entries and bytes of an image so far.
+/// Sizes of an image so far.
 #[derive(Debug, Default)]
 pub(super) struct Sizes {
+    /// Headers, and folders that no header names.
     entries: u64,
+    /// Sum of the sizes of all files, bytes.
     pub(super) bytes: u64,
+    /// Bytes of the paths that were followed, one path for each name on the way to an entry.
+    followed: u64,
+}
+
+impl Sizes {
+    fn count_entry(&mut self) -> io::Result<()> {
+        self.entries += 1;
+        if self.entries > MAX_ENTRIES {
+            return refuse(format!("found more than {MAX_ENTRIES} entries"));
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, bytes: usize) -> io::Result<()> {
+        self.followed += bytes as u64;
+        if self.followed > MAX_FOLLOWED {
+            return refuse(format!("found paths that take more than {MAX_FOLLOWED} bytes to follow"));
+        }
+        Ok(())
+    }
 }
 
 /// Adds a layer to a folder, and checks its digest.
@@ -70,10 +92,7 @@ fn entries(tar: &mut impl Read, root: &Path, sizes: &mut Sizes) -> io::Result<()
     let mut added = HashSet::new();
     let mut longer = Entry::default();
     while let Some(header) = header(tar)? {
-        sizes.entries += 1;
-        if sizes.entries > MAX_ENTRIES {
-            return refuse(format!("found more than {MAX_ENTRIES} entries"));
-        }
+        sizes.count_entry()?;
         match header.kind {
             b'L' => longer.path = text(tar, header.size)?,
             b'K' => longer.target = text(tar, header.size)?,
@@ -81,13 +100,18 @@ fn entries(tar: &mut impl Read, root: &Path, sizes: &mut Sizes) -> io::Result<()
             b'g' => drop(text(tar, header.size)?),
             _ => {
                 let entry = header.with(std::mem::take(&mut longer));
+                let longest = entry.path.len().max(entry.target.len());
+                if longest > MAX_PATH {
+                    return refuse(format!("found a path of {longest} bytes, allowed: at most {MAX_PATH}"));
+                }
                 let is_file = matches!(entry.kind, b'0' | 0 | b'7');
                 sizes.bytes = sizes.bytes.saturating_add(entry.size);
                 if sizes.bytes > MAX_BYTES {
                     return refuse(format!("found more than {MAX_BYTES} bytes"));
                 }
                 let mut content = tar.by_ref().take(entry.size);
-                add(&entry, root, &mut content, &mut added).map_err(|error| named(&error, &entry.path))?;
+                add(&entry, root, &mut content, &mut added, sizes)
+                    .map_err(|error| named(&error, &entry.path))?;
                 io::copy(&mut content, &mut io::sink())?;
                 if content.limit() > 0 && (is_file || entry.size > 0) {
                     return refuse("found an archive that ends early".to_owned());
@@ -176,10 +200,16 @@ fn extended(text: &[u8], entry: &mut Entry) -> io::Result<()> {
 }
 
 /// Adds an entry to the folder, or removes what it hides. `added` has the paths of this layer.
-fn add(entry: &Entry, root: &Path, content: &mut impl Read, added: &mut HashSet<PathBuf>) -> io::Result<()> {
+fn add(
+    entry: &Entry,
+    root: &Path,
+    content: &mut impl Read,
+    added: &mut HashSet<PathBuf>,
+    sizes: &mut Sizes,
+) -> io::Result<()> {
     let path = inside(Path::new(OsStr::from_bytes(&entry.path)))?;
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-    let folder = resolved(root, parent)?;
+    let folder = resolved(root, parent, sizes)?;
     if name.as_bytes() == OPAQUE {
         return hide(&folder, parent, added);
     }
@@ -190,7 +220,11 @@ fn add(entry: &Entry, root: &Path, content: &mut impl Read, added: &mut HashSet<
             _ => Ok(()),
         };
     }
-    added.extend(path.ancestors().map(Path::to_path_buf));
+    for folder in parent.ancestors().take_while(|folder| !added.contains(*folder)).collect::<Vec<_>>() {
+        sizes.count_entry()?;
+        added.insert(folder.to_path_buf());
+    }
+    added.insert(path.clone());
     fs::create_dir_all(&folder)?;
     let place = folder.join(name);
     let mode = Permissions::from_mode(entry.mode & 0o1777);
@@ -206,7 +240,7 @@ fn add(entry: &Entry, root: &Path, content: &mut impl Read, added: &mut HashSet<
             let (Some(above), Some(last)) = (target.parent(), target.file_name()) else {
                 return refuse("found a link to the root".to_owned());
             };
-            let target = resolved(root, above)?.join(last);
+            let target = resolved(root, above, sizes)?.join(last);
             if target != place {
                 remove(&place)?;
                 fs::hard_link(target, &place)?;
@@ -247,17 +281,21 @@ fn inside(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// The folder that a path means for programs inside the root, which links cannot leave.
-fn resolved(root: &Path, path: &Path) -> io::Result<PathBuf> {
+fn resolved(root: &Path, path: &Path, sizes: &mut Sizes) -> io::Result<PathBuf> {
     let mut todo: Vec<_> = path.iter().rev().map(OsStr::to_os_string).collect();
     let mut found = PathBuf::new();
     let mut links = 0;
     while let Some(name) = todo.pop() {
+        sizes.follow(found.as_os_str().len() + name.len())?;
         if name == ".." {
             found.pop();
             continue;
         }
         let Ok(target) = fs::read_link(root.join(&found).join(&name)) else {
             found.push(name);
+            if found.iter().count() > MAX_DEPTH {
+                return refuse(format!("found more than {MAX_DEPTH} nested folders"));
+            }
             continue;
         };
         links += 1;
@@ -351,8 +389,14 @@ const WHITEOUT: &[u8] = b".wh.";
 const MAX_ENTRIES: u64 = 1_000_000;
 /// Largest image, bytes of its files.
 const MAX_BYTES: u64 = 2 << 30;
-/// Longest name or extended header, bytes.
+/// Longest name or extended header, bytes. Extended headers also contain attributes, which are not used.
 const MAX_TEXT: u64 = 1 << 20;
+/// Longest path, and longest target of a link, bytes. No program can open a longer one.
+const MAX_PATH: usize = 4096;
+/// Largest number of folders inside each other. Each of them takes an open file when the image is removed.
+const MAX_DEPTH: usize = 256;
+/// Largest number of bytes of followed paths of an image, which bounds the time and the memory to unpack it.
+const MAX_FOLLOWED: u64 = 1 << 30;
 /// Most links on the way to a folder.
 const MAX_LINKS: usize = 40;
 
@@ -477,6 +521,68 @@ pub(super) mod tests {
         for damaged in ["9 a=bcd\n", "1 a", "x=1\n", "99999999999999999999 a=b\n", "3 a", "0 =\n"] {
             assert!(extended(damaged.as_bytes(), &mut Entry::default()).is_err(), "{damaged:?}");
         }
+    }
+
+    /// An archive of one empty file, whose path is in a header of GNU tar.
+    fn with_path(path: &str) -> Vec<u8> {
+        tar(&[("x", b'L', path.as_bytes(), ""), ("short", b'0', b"", "")])
+    }
+
+    #[test]
+    fn long_and_deep_paths_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let tried = |bytes: &[u8]| {
+            let done = entries(&mut &bytes[..], folder.path(), &mut Sizes::default());
+            done.map_err(|error| error.to_string())
+        };
+        let long = tried(&with_path(&"a/".repeat(MAX_PATH)));
+        assert!(long.is_err_and(|error| error == "found a path of 8192 bytes, allowed: at most 4096"));
+        let target = "a/".repeat(MAX_PATH);
+        let long = tried(&tar(&[("x", b'K', target.as_bytes(), ""), ("link", b'2', b"", "")]));
+        assert!(long.is_err_and(|error| error.contains("path of 8192 bytes")));
+        tried(&with_path(&"b/".repeat(MAX_DEPTH))).unwrap();
+        let deep = tried(&with_path(&"c/".repeat(MAX_DEPTH + 2)));
+        assert!(deep.is_err_and(|error| error.ends_with("more than 256 nested folders")));
+        // A link to a deep folder leads as deep as the folder.
+        let below = "b/".repeat(MAX_DEPTH - 2);
+        let by_link =
+            [("x", b'K', below.as_bytes(), ""), ("way", b'2', b"", ""), ("way/1/2/3/4", b'0', b"", "")];
+        assert!(tried(&tar(&by_link)).is_err_and(|error| error.ends_with("more than 256 nested folders")));
+    }
+
+    #[test]
+    fn folders_without_a_header_count_as_entries() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sizes = Sizes::default();
+        // Two headers, the root, and the folders 1, 1/2 and 1/2/3.
+        entries(
+            &mut &tar(&[("1/2/3/a", b'0', b"", ""), ("1/2/3/b", b'0', b"", "")])[..],
+            folder.path(),
+            &mut sizes,
+        )
+        .unwrap();
+        assert_eq!(sizes.entries, 6);
+        let mut many = Sizes { entries: MAX_ENTRIES - 3, ..Sizes::default() };
+        let refused = entries(&mut &tar(&[("5/6/7/a", b'0', b"", "")])[..], folder.path(), &mut many);
+        assert!(refused.is_err_and(|error| error.to_string().ends_with("more than 1000000 entries")));
+        assert!(!folder.path().join("5").exists());
+    }
+
+    #[test]
+    fn the_work_to_follow_paths_is_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let turns = "d/../".repeat(800);
+        let way = format!("{}file", "way/".repeat(MAX_LINKS));
+        let mut archive = tar(&[("x", b'K', turns.as_bytes(), ""), ("way", b'2', b"", "")]);
+        archive.truncate(archive.len() - 2 * BLOCK);
+        archive.extend(tar(&[("y", b'L', way.as_bytes(), ""), ("short", b'0', b"", "")]));
+        let mut sizes = Sizes::default();
+        entries(&mut &archive[..], folder.path(), &mut sizes).unwrap();
+        // Each of 40 links has 800 names and as many steps back.
+        assert!(sizes.followed >= 40 * 1600, "{sizes:?}");
+        sizes.followed = MAX_FOLLOWED - 1000;
+        let refused = entries(&mut &archive[..], folder.path(), &mut sizes);
+        assert!(refused.is_err_and(|error| error.to_string().ends_with("1073741824 bytes to follow")));
     }
 
     #[test]
