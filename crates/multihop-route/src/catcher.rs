@@ -61,6 +61,7 @@ impl Catcher {
     /// address.
     pub(crate) fn set(
         &mut self,
+        now: Instant,
         interfaces: &[&Interface],
         main: Option<IpAddr>,
         config: &Config,
@@ -72,7 +73,7 @@ impl Catcher {
             set_up(self.tun.name(), InterfaceSettings { mtu: Some(mtu), ..InterfaceSettings::default() })?;
             self.mtu = Some(mtu);
         }
-        self.usage.set_interfaces(interfaces.iter().map(|interface| interface.index).collect())?;
+        self.usage.set_interfaces(now, interfaces.iter().map(|interface| interface.index).collect())?;
         let wanted: BTreeSet<_> = match main {
             None => BTreeSet::new(),
             Some(main) => {
@@ -121,7 +122,7 @@ impl Catcher {
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> io::Result<()> {
         if self.deadline().is_some_and(|at| at <= now) {
-            self.usage.look_again()?;
+            self.usage.look_again(now)?;
         }
         Ok(())
     }

@@ -506,9 +506,9 @@ impl Daemon {
             let is_open = |one: &&Interface| ports.iter().any(|port| port.index == one.index);
             let open: Vec<_> = all.iter().filter(is_open).collect();
             let (main, config) = (self.router.main(), self.router.config());
-            catcher.set(&open, main, config).tried("catch packets without a route")?;
+            catcher.set(now, &open, main, config).tried("catch packets without a route")?;
         }
-        self.look_at_paths(&found).tried("watch flows")?;
+        self.look_at_paths(now, &found).tried("watch flows")?;
         self.installed.look().tried("list the routes")?;
         self.update_soon(now);
         Ok(())

@@ -1,7 +1,22 @@
 //! Instructions of the kernel's packet filters (linux/filter.h).
 
+use std::io;
+
 use nix::libc;
-use socket2::SockFilter;
+use socket2::{SockFilter, Socket};
+
+/// Attaches a filter to a socket. If the kernel has too little memory for the filter (`net.core.optmem_max`), the socket
+/// gets a filter that drops all packets, and the result is false.
+pub(crate) fn attach(socket: &Socket, program: &[SockFilter]) -> io::Result<bool> {
+    match socket.attach_filter(program) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
+            // The kernel charges the earlier filter, too, until it is detached.
+            let detached = || socket.detach_filter().and_then(|()| socket.attach_filter(&[NOTHING]));
+            socket.attach_filter(&[NOTHING]).or_else(|_| detached()).map(|()| false)
+        }
+        done => done.map(|()| true),
+    }
+}
 
 /// Beginning of a filter that passes packets that leave over one of these interfaces, and drops all others.
 pub(crate) fn from_interfaces(interfaces: &[u32]) -> Vec<SockFilter> {
@@ -60,3 +75,33 @@ pub(crate) const ETHERTYPE_ALL: u16 = 3;
 pub(crate) const ETHERTYPE_IPV4: u32 = 0x0800;
 pub(crate) const ETHERTYPE_IPV6: u32 = 0x86dd;
 const PACKET_OUTGOING: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddrV4};
+    use std::os::fd::AsRawFd;
+
+    use nix::sys::socket::{MsgFlags, recv};
+    use socket2::{Domain, Type};
+
+    use super::*;
+
+    #[test]
+    fn a_filter_that_is_too_large_is_replaced_by_one_that_drops_all() {
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM.nonblocking(), None).unwrap();
+        socket.bind(&SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let own = socket.local_addr().unwrap();
+        let everything = || SockFilter::new(RETURN, 0, 0, u32::MAX);
+        // The kernel makes several instructions of each of these, and allows 4096.
+        let load = || SockFilter::new(LOAD | WORD | INDIRECT, 0, 0, 0);
+        let huge: Vec<_> = (0..4095).map(|_| load()).chain([SockFilter::new(RETURN, 0, 0, 0)]).collect();
+        assert!(attach(&socket, &[everything()]).unwrap());
+        assert!(!attach(&socket, &huge).unwrap());
+        socket.send_to(b"dropped", &own).unwrap();
+        assert!(attach(&socket, &[everything()]).unwrap());
+        socket.send_to(b"kept", &own).unwrap();
+        let mut buffer = [0; 16];
+        let length = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT);
+        assert_eq!(&buffer[..length.unwrap()], b"kept");
+    }
+}

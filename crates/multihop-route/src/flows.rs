@@ -14,7 +14,7 @@ use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 
 use crate::filter::{
     ABSOLUTE, ADD, BYTE, ETHERTYPE_ALL, ETHERTYPE_IPV4, ETHERTYPE_IPV6, HALF, INDIRECT, JUMP, JUMP_BITS,
-    JUMP_EQUAL, LOAD, LOAD_INDEX, MIN_JUMP, NOTHING, RETURN, SHIFT_LEFT, TO_INDEX, WORD, ancillary,
+    JUMP_EQUAL, LOAD, LOAD_INDEX, MIN_JUMP, NOTHING, RETURN, SHIFT_LEFT, TO_INDEX, WORD, ancillary, attach,
     from_interfaces, unless,
 };
 
@@ -54,7 +54,7 @@ pub(crate) struct FlowWatch {
     /// Ports of the observed flows; empty: all flows of TCP.
     ports: Vec<u16>,
     seen: Vec<Flow>,
-    /// Instant at which flows are reported again; `None` if none was seen.
+    /// Instant at which flows are reported again; `None` if none was seen, and the kernel had memory for the filter.
     again_at: Option<Instant>,
 }
 
@@ -63,18 +63,18 @@ impl FlowWatch {
     pub(crate) fn open() -> io::Result<Self> {
         let all = Protocol::from(i32::from(ETHERTYPE_ALL.to_be()));
         let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking().cloexec(), Some(all))?;
-        let watch =
+        let mut watch =
             Self { socket, interfaces: Vec::new(), ports: Vec::new(), seen: Vec::new(), again_at: None };
-        watch.attach()?;
+        watch.attach(Instant::ZERO)?;
         // Packets that arrived before the filter was set are discarded.
         watch.drain(|_| ());
         Ok(watch)
     }
 
     /// Sets the interfaces whose packets are observed, and the ports of the observed flows.
-    pub(crate) fn set(&mut self, interfaces: Vec<u32>, ports: Vec<u16>) -> io::Result<()> {
+    pub(crate) fn set(&mut self, now: Instant, interfaces: Vec<u32>, ports: Vec<u16>) -> io::Result<()> {
         (self.interfaces, self.ports) = (interfaces, ports);
-        self.attach()
+        self.attach(now)
     }
 
     /// Takes the flows whose packets have left, each flow once in a second.
@@ -88,7 +88,7 @@ impl FlowWatch {
         if !found.is_empty() {
             self.seen.extend(&found);
             self.again_at.get_or_insert(now + INTERVAL);
-            self.attach()?;
+            self.attach(now)?;
         }
         Ok(found)
     }
@@ -105,7 +105,7 @@ impl FlowWatch {
         }
         self.seen.clear();
         self.again_at = None;
-        self.attach()
+        self.attach(now)
     }
 
     fn drain(&self, mut each: impl FnMut(Flow)) {
@@ -120,11 +120,15 @@ impl FlowWatch {
         }
     }
 
-    fn attach(&self) -> io::Result<()> {
+    /// Attaches the filter that drops flows in `seen`. Without memory for the filter the kernel reports no flows until the next interval.
+    fn attach(&mut self, now: Instant) -> io::Result<()> {
         let is_full = self.seen.len() >= MAX_FLOWS;
         let program =
             if is_full { vec![NOTHING] } else { program(&self.interfaces, &self.ports, &self.seen) };
-        self.socket.attach_filter(&program)
+        if !attach(&self.socket, &program)? {
+            self.again_at.get_or_insert(now + INTERVAL);
+        }
+        Ok(())
     }
 }
 
@@ -222,7 +226,8 @@ const TCP: u32 = 6;
 const KEPT: u32 = BEHIND_IPV6 + 16 * 16 + 24;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Largest number of flows in an interval. A busy host sends packets of further flows, which another interval shows.
-const MAX_FLOWS: usize = 64;
+/// The filter of so many flows takes less than half of the memory that Debian 12 allows a socket (20 KiB).
+const MAX_FLOWS: usize = 16;
 /// Number of headers read at once.
 const TURN: usize = 1024;
 

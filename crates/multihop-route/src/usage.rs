@@ -13,7 +13,7 @@ use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 
 use crate::filter::{
     ABSOLUTE, BYTE, ETHERTYPE_ALL, ETHERTYPE_IPV4, HALF, INDIRECT, JUMP_EQUAL, LOAD, LOAD_INDEX_OF_HEADER,
-    MIN_JUMP, NOTHING, RETURN, ancillary, from_interfaces, unless, word,
+    MIN_JUMP, NOTHING, RETURN, ancillary, attach, from_interfaces, unless, word,
 };
 
 /// Observes one packet of each pair of hosts per tenth of a second. The kernel's filter drops further packets
@@ -23,7 +23,7 @@ pub(crate) struct Usage {
     socket: Socket,
     interfaces: Vec<u32>,
     seen: Vec<Pair>,
-    /// Instant at which pairs are reported again; `None` if none was seen.
+    /// Instant at which pairs are reported again; `None` if none was seen, and the kernel had memory for the filter.
     again_at: Option<Instant>,
 }
 
@@ -35,17 +35,17 @@ impl Usage {
     pub(crate) fn open() -> io::Result<Self> {
         let all = Protocol::from(i32::from(ETHERTYPE_ALL.to_be()));
         let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking().cloexec(), Some(all))?;
-        let usage = Self { socket, interfaces: Vec::new(), seen: Vec::new(), again_at: None };
-        usage.attach()?;
+        let mut usage = Self { socket, interfaces: Vec::new(), seen: Vec::new(), again_at: None };
+        usage.attach(Instant::ZERO)?;
         // Packets that arrived before the filter was set are discarded.
         usage.drain(|_| ());
         Ok(usage)
     }
 
     /// Sets the interfaces whose packets are observed.
-    pub(crate) fn set_interfaces(&mut self, interfaces: Vec<u32>) -> io::Result<()> {
+    pub(crate) fn set_interfaces(&mut self, now: Instant, interfaces: Vec<u32>) -> io::Result<()> {
         self.interfaces = interfaces;
-        self.attach()
+        self.attach(now)
     }
 
     /// Takes the pairs of source and destination that exchanged packets, each pair once in a tenth of a
@@ -60,7 +60,7 @@ impl Usage {
         if !found.is_empty() {
             self.seen.extend(&found);
             self.again_at.get_or_insert(now + INTERVAL);
-            self.attach()?;
+            self.attach(now)?;
         }
         Ok(found)
     }
@@ -71,10 +71,10 @@ impl Usage {
     }
 
     /// Forgets the pairs of this interval, so that they are reported again.
-    pub(crate) fn look_again(&mut self) -> io::Result<()> {
+    pub(crate) fn look_again(&mut self, now: Instant) -> io::Result<()> {
         self.seen.clear();
         self.again_at = None;
-        self.attach()
+        self.attach(now)
     }
 
     fn drain(&self, mut each: impl FnMut(Pair)) {
@@ -93,10 +93,14 @@ impl Usage {
         }
     }
 
-    fn attach(&self) -> io::Result<()> {
+    /// Attaches the filter that drops pairs in `seen`. Without memory for the filter the kernel reports no pairs until the next interval.
+    fn attach(&mut self, now: Instant) -> io::Result<()> {
         let program =
             if self.seen.len() < MAX_PAIRS { program(&self.interfaces, &self.seen) } else { vec![NOTHING] };
-        self.socket.attach_filter(&program)
+        if !attach(&self.socket, &program)? {
+            self.again_at.get_or_insert(now + INTERVAL);
+        }
+        Ok(())
     }
 }
 
@@ -141,6 +145,7 @@ const KEPT: u32 = 20;
 const HEADER: usize = KEPT as usize;
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Largest number of address pairs in an interval. A busy router forwards further pairs, which another interval shows.
-const MAX_PAIRS: usize = 64;
+/// The filter of so many pairs takes less than half of the memory that Debian 12 allows a socket (20 KiB).
+const MAX_PAIRS: usize = 32;
 /// Number of headers read at once.
 const TURN: usize = 1024;

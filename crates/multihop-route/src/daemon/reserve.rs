@@ -39,10 +39,10 @@ impl Reserver {
 
 impl Daemon {
     /// Passes the interfaces of the daemon to the observer of flows, and reads the kernel's paths.
-    pub(super) fn look_at_paths(&mut self, all: &[Interface]) -> io::Result<()> {
+    pub(super) fn look_at_paths(&mut self, now: Instant, all: &[Interface]) -> io::Result<()> {
         let Some(reserver) = &mut self.reserver else { return Ok(()) };
         let interfaces = self.sockets.iter().map(|open| open.port.index).collect();
-        reserver.flows.set(interfaces, self.router.config().reserve.clone())?;
+        reserver.flows.set(now, interfaces, self.router.config().reserve.clone())?;
         reserver.installed.look(all)
     }
 

@@ -157,6 +157,38 @@ fn a_flow_keeps_its_path_until_it_is_silent() {
 }
 
 #[test]
+fn a_daemon_survives_more_flows_than_the_kernel_has_memory_for() {
+    let Some([mut left, mut right]) = hosts() else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24"));
+    if !is_possible(&left) {
+        return;
+    }
+    left.start(reserving(&["veth-a"]));
+    right.start(reserving(&["veth-b"]));
+    eventually("a daemon", || left.status().is_some());
+    // Kernels before 6.8 have one limit for all namespaces.
+    let _ = left.namespace.set("net/core/optmem_max", "6000");
+    let [own, to] = [[10, 0, 1, 1], [10, 0, 1, 2]].map(IpAddr::from);
+    let senders: Vec<_> = (0..64).map(|_| bind(&left, own, 0)).collect();
+    let name = |sender: &UdpSocket| {
+        format!("udp 10.0.1.1:{} > 10.0.1.2:{FLOW}", sender.local_addr().unwrap().port())
+    };
+    let mut waiting: Vec<_> = senders.iter().collect();
+    // Each interval shows some of the flows.
+    while !waiting.is_empty() {
+        eventually("a path of a further flow", || {
+            for sender in &waiting {
+                let _ = sender.send_to(&[0; 8], (to, FLOW));
+            }
+            reserved(&left).iter().any(|(flow, _)| waiting.iter().any(|sender| name(sender) == *flow))
+        });
+        let found = reserved(&left);
+        waiting.retain(|sender| !found.iter().any(|(flow, _)| name(sender) == *flow));
+    }
+    left.end().unwrap();
+}
+
+#[test]
 fn both_directions_of_tcp_have_paths_of_their_own() {
     let Some([mut left, mut middle, mut right]) = hosts() else { return };
     left.join(("veth-a", "10.0.1.1/24"), &middle, ("veth-b", "10.0.1.2/24"));
