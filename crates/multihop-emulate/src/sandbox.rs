@@ -64,7 +64,7 @@ pub(crate) struct Contained {
 pub(crate) enum Words {
     /// The image's entry point and command.
     OfImage,
-    /// These words behind the image's entry point.
+    /// The arguments that follow the entry point of the image.
     Arguments(Vec<String>),
     /// A command line for the shell of the image, without its entry point.
     Shell(String),
