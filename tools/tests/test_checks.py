@@ -165,10 +165,16 @@ def test_code_lines_leave_out_comments_and_the_test_module() -> None:
     assert check_size.code_lines(rust, "//") == 2
 
 
-def test_tags_of_deviations() -> None:
-    assert check_deviations.IN_CODE.findall("x(); // DEVIATION aodv-4: no gratuitous RREP") == ["aodv-4"]
-    document = "## tcp-1\n* `dsr-2`: text\n| **olsr-3** | text |\nsee aodv-4\n"
-    assert check_deviations.IN_DOCUMENT.findall(document) == ["tcp-1", "dsr-2", "olsr-3"]
+def test_the_page_of_deviations_has_the_comments_of_the_code() -> None:
+    comments = ["x();", "  // DEVIATION aodv-4: No gratuitous", "  // RREP.", "  /// Text."]
+    source = "\n".join([*comments, "// DEVIATION aodv-12: Two | three."])
+    found = dict(check_deviations.departures(source))
+    assert found == {("aodv", 4): "No gratuitous RREP.", ("aodv", 12): "Two | three."}
+    page = "<!-- made by tools/check_deviations.py: tcp aodv -->\n<!-- end -->\n"
+    written = check_deviations.with_tables(page, found)
+    assert "| aodv-4 | No gratuitous RREP. |\n| aodv-12 | Two \\| three. |\n" in written
+    assert check_deviations.with_tables(written, found) == written
+    assert check_deviations.untabled(page, {**found, ("dsr", 2): "text"}) == [("dsr", 2)]
 
 
 def test_places_of_one_machine() -> None:

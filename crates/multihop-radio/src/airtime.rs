@@ -150,7 +150,8 @@ impl Airtime {
 
 /// The value of a duration field: whole microseconds, rounded up (IEEE 802.11 §9.2.5.4).
 pub fn whole_micros(d: Duration) -> Duration {
-    // DEVIATION dcf-4: in both flavours; ns-2 rounds to the nearest.
+    // DEVIATION dcf-4: Duration fields are rounded up, as in the standard. ns-2 rounds to the nearest microsecond, so
+    // that a NAV in multihop may be 1 us longer.
     Duration::from_micros(d.as_nanos().div_ceil(1_000))
 }
 

@@ -259,7 +259,8 @@ pub struct MacParams {
     pub window_reset: Option<WindowReset>,
     /// Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given; flavour standard only. Flows
     /// have a category, urgent routing messages are voice. Default: false with the budget ns-2, otherwise true.
-    // DEVIATION edca-2: frames keep the format of DCF.
+    // DEVIATION edca-2: Only aggregates have the 2 bytes of QoS control. In EDCA all data has them; a frame in
+    // multihop is 1.5 us shorter at 11 Mb/s.
     #[key(with = Self::edca_key)]
     pub edca: Option<EdcaParams>,
     /// Limit of MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac up to 64, with 802.11ax up to
@@ -569,7 +570,9 @@ impl MacParams {
     }
 
     /// Whether a CTS resets the contention window.
-    // DEVIATION dcf-1: in the standard flavour with 802.11b; IEEE 802.11 waits for the end of the exchange.
+    // DEVIATION dcf-1: 802.11b under `standard` resets the contention window at the CTS, unless `window_reset =
+    // "ack"`. 802.11 (9.2.4) resets it only after a success or at a retry limit. Data that fails after its CTS is
+    // therefore retried with the second window.
     pub(crate) fn resets_window_at_cts(&self, phy: &PhyProfile) -> bool {
         let usual = self.flavour == Flavour::Standard && *phy == DOT11B;
         self.window_reset.map_or(usual, |reset| reset == WindowReset::Cts)

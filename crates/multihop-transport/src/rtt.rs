@@ -74,7 +74,8 @@ impl RttEstimator {
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
-        // DEVIATION tcp-1: ns-2 keeps the smoothed values in fixed point, an eighth of a tick.
+        // DEVIATION tcp-1: Round trips are measured in ticks, but the timeout computed from them is in nanoseconds.
+        // ns-2 truncates the timeout to whole ticks. Timeouts in multihop are up to one tick longer.
         let ticks = self.in_ticks(rtt);
         let srtt = match self.srtt {
             // RFC 6298 §2.2

@@ -171,7 +171,8 @@ impl Header {
     /// For a reply this is more than on the wire: ns-2 adds the first node of the route and two more bytes, and rounds up
     /// to a multiple of 4. For a salvaged packet it is 4 less, since ns-2 counts the hops of a route. Quoted packets, which
     /// ns-2 does not have, count as on the wire.
-    // DEVIATION dsr-9: ns-2 adds the header of a request at each hop again.
+    // DEVIATION dsr-9: The header of a request is counted once; ns-2 adds the whole header at each hop. Requests are
+    // 0.4 ms shorter after three hops.
     pub fn accounted_len(&self) -> usize {
         let others = FIXED_LEN
             + self.request.map_or(0, |request| 8 + 4 * request.route.len())

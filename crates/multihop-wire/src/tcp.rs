@@ -169,7 +169,7 @@ impl Segment {
         let (seq, ack) = (SeqNumber(r.u32()?), SeqNumber(r.u32()?));
         let (offset, flags) = (r.u8()? >> 4, r.u8()?);
         let window = r.u16()?;
-        // DEVIATION tcp-5: no urgent data.
+        // DEVIATION tcp-5: Urgent data (RFC 9293, 3.8.5) is neither sent nor read. RFC 6093 advises against it.
         let (_checksum, _urgent) = (r.u16()?, r.u16()?);
         let Some(options_len) = (usize::from(offset) * 4).checked_sub(MIN_HEADER_LEN) else {
             let found = u32::from(offset);

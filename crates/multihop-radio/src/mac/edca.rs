@@ -250,7 +250,9 @@ impl Mac {
             if winner.is_none() {
                 winner = Some(category);
             } else {
-                // DEVIATION edca-1: the standard counts this as a transmission.
+                // DEVIATION edca-1: A collision between two categories inside a station only doubles the window. In
+                // 802.11 (10.22.2.4) it is a failed transmission. In multihop no packet is therefore dropped
+                // untransmitted.
                 self.double_contention_window(config);
                 self.draw_backoff(config);
             }

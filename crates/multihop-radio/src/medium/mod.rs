@@ -265,7 +265,8 @@ impl Hearing {
             Model::Sinr(sinr) => Self::Sinr {
                 propagation: Propagation::new(sinr, seed),
                 // A signal 10 dB below the noise raises it by 0.4 dB; weaker ones are ignored.
-                // DEVIATION sinr-2: ignored signals add no interference either.
+                // DEVIATION sinr-2: Signals with a mean power more than 10 dB below the noise add no interference.
+                // Each would raise the noise by less than 0.4 dB.
                 weakest_mw: dbm_to_mw(sinr.noise_floor_dbm - 10.0),
             },
         }
@@ -308,7 +309,8 @@ impl Hearing {
 impl Ranges {
     /// The link from `from` to `to`; `None` if `to` is out of range. The unit of its power is arbitrary,
     /// because only ratios matter.
-    // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
+    // DEVIATION threshold-1: Distances are compared with ranges of 250 and 550 m, inclusive. ns-2 compares powers,
+    // which gives 250.01 and 550.02 m.
     #[inline]
     fn link(&self, from: Site, to: Site) -> Option<Link> {
         let distance = from.place.distance(to.place);

@@ -29,7 +29,8 @@ const fn narrow(name: &'static str, rates: &'static [Rate]) -> PhyProfile {
         rates,
         data_rate: RateIndex(1),
         basic_rate: RateIndex(1),
-        // DEVIATION ah-2: they have the addresses and durations of a CTS and an ACK.
+        // DEVIATION ah-2: An NDP CTS or ACK has whole addresses and durations. 802.11-2020 (9.9) has parts of
+        // addresses and checksums, so that one NDP can be mistaken for another.
         answer_bytes: 0,
         channel_width: 1e6,
         channel_mhz: 915, // channel 27, 915.5 MHz
@@ -127,7 +128,9 @@ impl Channel {
         Rate {
             name: NAMES[index],
             bit_rate: ofdm::bit_rate(bits, time),
-            // DEVIATION ah-1: frames may have any length.
+            // DEVIATION ah-1: 802.11ah frames may have any length and have no delimiters. 802.11-2020 (23.3) limits
+            // frames to 511 bytes or symbols, and longer packets to fragments. Fragments of 1500 bytes in 1 MHz would
+            // take 9 to 11% more airtime.
             body: Body::Symbols(Symbols { bits, time, overhead: OVERHEAD, step: time, extension }),
             curve: Curve::Ofdm(coded),
             preamble: None,

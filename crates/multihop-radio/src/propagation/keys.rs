@@ -25,7 +25,8 @@ pub(crate) fn path_loss(phy: &PhyProfile, sinr: &mut Sinr, keys: &mut dyn Visito
             sinr.path_loss = log_distance(phy, keys);
             return;
         }
-        // DEVIATION sinr-4: two-ray has the frequency of ns-2's card.
+        // DEVIATION sinr-4: Two-ray path loss uses 914 MHz (ns-2's WaveLAN) in place of the channel's frequency,
+        // unless `frequency` is set. The crossover is at 86 m instead of 227 m.
         let mut frequency = if kind == 1 { 914e6 } else { channel(phy) };
         let about =
             "Carrier frequency, Hz. Default: the channel's; for two-ray that of ns-2's card, 914 MHz.";

@@ -162,7 +162,8 @@ impl Minstrel {
     }
 
     fn set_chain(&mut self, list: [usize; 4], limit: Option<u32>, rates: &Rates) {
-        // DEVIATION rate-1: so that the last rate gets its turn before the retry limit is reached.
+        // DEVIATION rate-1: A rate of Minstrel's retry chain has at most a quarter of the retry limit, in addition to
+        // the limit of 6 ms. Slower rates are thus tried before the limit of 7.
         let share = limit.map_or(u32::MAX, |limit| limit.div_ceil(4));
         self.chain = list.map(|rate| Stage { rate, transmissions: fitting(rates.times[rate]).min(share) });
         self.is_trial = list[0] != self.best.fastest;

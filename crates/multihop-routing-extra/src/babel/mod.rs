@@ -120,7 +120,8 @@ impl Agent {
             config,
             address: address.into(),
             router_id: RouterId::of(address),
-            // DEVIATION babel-1: simulated nodes exchange packets over IPv4 and announce one address.
+            // DEVIATION babel-1: Simulated Babel uses packets over IPv4, and a route to the first IPv4 address of
+            // each node. RFC 8966 (4) has both IP versions and prefixes, as multihop has on real hosts.
             originated: [Prefix::host(address)].into(),
             own: Vec::new(),
             host: None,

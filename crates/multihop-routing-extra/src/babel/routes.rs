@@ -200,7 +200,8 @@ impl Routes {
             let mut has_changed = routes.entries.len() < before;
             self.entries -= before - routes.entries.len();
             for entry in &mut routes.entries {
-                // DEVIATION babel-2: no request shortly before.
+                // DEVIATION babel-2: A route is requested after it has expired. RFC 8966 (3.8.2.3) requests it
+                // shortly before. The difference matters after three lost updates.
                 if entry.expires <= now {
                     entry.offer(judge, INFINITY, Link::LOST);
                     entry.expires = now + entry.hold.max(MIN_HOLD);

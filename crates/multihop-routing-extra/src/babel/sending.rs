@@ -90,7 +90,8 @@ impl Agent {
             waiting.updates.extend(known);
             waiting.updates.extend(self.routes.destinations().filter(|&to| self.routes.get(to).is_some()));
         }
-        // DEVIATION babel-3: once, without acknowledgements.
+        // DEVIATION babel-3: Urgent updates are sent once, and with each announcement. RFC 8966 (3.7.2) repeats them
+        // or asks for acknowledgements. A lost retraction waits for the next announcement, without loops.
         for destination in waiting.updates {
             tlvs.push(Tlv::Update(self.update(now, destination)));
             self.counters.updates += 1;

@@ -262,7 +262,9 @@ impl State {
         let hop = update.next_hop != *current;
         *current = update.next_hop;
         let omitted = self.shared.map_or(0, |earlier| update.prefix.shared_with(earlier));
-        // DEVIATION babel-4: prefixes of IPv4 are whole.
+        // DEVIATION babel-4: Updates of IPv4 always contain the whole prefix. RFC 8966 (4.6.9) permits to leave out
+        // first bytes that an earlier prefix has, which multihop reads, and writes for IPv6. Each prefix of IPv4 has
+        // up to three bytes more.
         let is_shared = match update.prefix.parts() {
             (IpAddr::V6(address), 64..) => {
                 self.shared = Some(address);

@@ -32,7 +32,8 @@ impl LinkRateTable {
     }
 }
 
-// DEVIATION hwmp-2: the error rate of the test frame counts as 0.
+// DEVIATION hwmp-2: The error rate in the airtime metric counts as 0; 802.11-2020 (14.9) includes it. Lossy links
+// stay in use until rate control slows them down.
 fn airtime(overhead: Duration, rate: BitRate) -> u32 {
     let bits = TEST_FRAME * 1_000_000_000 / rate.0.max(1);
     u32::try_from((overhead.as_nanos() + bits).div_ceil(UNIT)).unwrap_or(u32::MAX)

@@ -67,7 +67,8 @@ impl Agent {
         match self.waiting.iter_mut().find(same) {
             Some(waiting) => waiting.1 = request,
             None => {
-                // DEVIATION hwmp-3: the standard forwards at once.
+                // DEVIATION hwmp-3: Requests are forwarded after up to 10 ms (`max_jitter`), so that requests of
+                // neighbours do not collide. 802.11-2020 (14.10.9) forwards them at once.
                 let at = now + self.rng.duration_below(self.config.max_jitter);
                 self.waiting.push((at, request));
             }

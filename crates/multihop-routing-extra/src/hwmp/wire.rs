@@ -302,7 +302,8 @@ fn number(r: &mut Reader<'_>) -> Result<u32, ParseError> {
     Ok(u32::from_le_bytes(r.array()?))
 }
 
-// DEVIATION hwmp-1: the MAC addresses of nodes are those of their IPv4 addresses.
+// DEVIATION hwmp-1: Messages are UDP datagrams, in which an address is 02:00 and the IPv4 address. 802.11-2020
+// (9.6.16.3) has action frames with MAC addresses, which are 36 bytes shorter.
 fn address(r: &mut Reader<'_>) -> Result<Ipv4Addr, ParseError> {
     match r.u16()? {
         LOCAL => r.address(),

@@ -79,7 +79,8 @@ impl Agent {
         }
     }
 
-    // DEVIATION olsrv2-1: each interface has one address. HELLOs from other addresses are ignored.
+    // DEVIATION olsrv2-1: An interface has one address; RFC 6130 permits any number. Distant nodes have routes to
+    // first addresses only.
     pub(super) fn hear_hello(
         &mut self,
         now: Instant,

@@ -20,7 +20,8 @@ pub(super) struct Announcement {
 impl Agent {
     /// Sends the TC that is due. Nothing is sent if there is nothing to announce and all earlier
     /// announcements have expired.
-    // DEVIATION olsrv2-3: no early HELLO or TC after a change.
+    // DEVIATION olsrv2-3: HELLOs and TCs leave at regular times only. In RFC 7181 (15.1, 16.1) early ones follow a
+    // change, up to 2 s (HELLO) or 5 s (TC) sooner.
     pub(super) fn send_tc(&mut self, now: Instant) {
         self.repeat(now, Timer::Tc, self.config.tc_interval);
         let neighbours = self.links.neighbours().into_iter();

@@ -8,7 +8,8 @@ use multihop_routing::link_state::table::Table;
 use super::wire::{Hello, Metrics};
 
 /// The entries of the last HELLO over each link, by the neighbour's main address and its interface.
-// DEVIATION olsrv2-2: a HELLO replaces what the last one listed.
+// DEVIATION olsrv2-2: A 2-hop neighbour stays until a HELLO omits it. In RFC 6130 (12.6) it stays until it is lost or
+// expires, up to 6 s later.
 pub(super) type TwoHops = Table<(Ipv4Addr, Ipv4Addr), Vec<TwoHop>>;
 
 /// The neighbours of a neighbour; several of its links may list the same one.

@@ -207,7 +207,8 @@ impl Config {
             link_failure,
             expanding_ring: true,
             local_repair: LocalRepair::Off,
-            // DEVIATION aodv-8: AODV-UU asks for them if the packet carries TCP.
+            // DEVIATION aodv-8: Requests have the flag G only with `gratuitous_replies`. AODV-UU sets G for TCP
+            // although gratuitous replies are off, which causes one reply more.
             gratuitous_replies: false,
             destination_only: false,
             active_route_timeout: active,
@@ -224,7 +225,8 @@ impl Config {
             timeout_buffer: 2,
             network_wide_requests: 2,
             max_wait: Duration::MAX,
-            // DEVIATION aodv-7: AODV-UU checks once a second for packets that have timed out.
+            // DEVIATION aodv-7: Old packets are dropped on time. AODV-UU checks once a second, so that packets in
+            // multihop are dropped up to 1 s earlier.
             tick: None,
             hello_interval: Duration::from_secs(1),
             hello_jitter: Duration::ZERO,

@@ -176,8 +176,8 @@ impl Agent {
     }
 
     /// Records the round-trip time of a route discovery: from this node's request to its reply.
-    // DEVIATION aodv-4: ns-2 carries the time of the request in the messages. RFC 3561 has no field
-    // for it, so this is the time since the last request for the destination.
+    // DEVIATION aodv-4: A node measures the time of a route discovery from its latest request. ns-2's messages
+    // contain the time of the request. The measured time is too short if a reply to an earlier request arrives.
     pub(super) fn measure(&mut self, now: Instant, destination: Ipv4Addr, hops: u8) {
         if self.config.preset == Preset::Ns2
             && let Some(discovery) = self.discoveries.get(&destination)

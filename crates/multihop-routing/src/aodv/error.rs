@@ -65,8 +65,8 @@ impl Agent {
 
     fn is_affected(&self, from: Ipv4Addr, entry: &Unreachable) -> bool {
         let reported = (entry.sequence != Sequence::default()).then_some(entry.sequence);
-        // DEVIATION aodv-11: AODV-UU does not compare. An error delayed by jitter may be older than
-        // the route, and then concerns the previous one.
+        // DEVIATION aodv-11: Route errors with a lower sequence number than the route are ignored. AODV-UU applies
+        // them, although they may be old.
         let is_old = |known: Sequence| reported.is_some_and(|reported| known.newer_than(reported));
         self.table
             .standing(entry.destination)

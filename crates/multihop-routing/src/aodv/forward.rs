@@ -62,7 +62,8 @@ impl Agent {
     }
 
     /// Forwards the packets that waited for a route.
-    // DEVIATION aodv-6: ns-2 and AODV-UU determine the next hop of all of them at once.
+    // DEVIATION aodv-6: The next hop of a waiting packet is looked up when the packet is sent. ns-2 and AODV-UU fix
+    // it at the reply. In multihop packets wait again if the route breaks.
     pub(super) fn release(&mut self, now: Instant, destination: Ipv4Addr) {
         let mut at = now;
         for packet in self.buffer.take(destination) {

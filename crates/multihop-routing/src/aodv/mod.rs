@@ -201,8 +201,8 @@ impl Machine for Agent {
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.on_link_failed(now, next_hop, packet);
             }
-            // DEVIATION aodv-3: RFC 3561 §6.11 counts the loss of any unicast; neither ns-2 nor
-            // AODV-UU treats the loss of an AODV message as a link failure.
+            // DEVIATION aodv-3: Only failed data breaks a link, as in ns-2 and AODV-UU. In RFC 3561 (6.11) any failed
+            // unicast does. After a lost reply the originator requests the route again.
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
             Input::Overheard { .. } => {}
         }

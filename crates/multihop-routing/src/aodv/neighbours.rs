@@ -61,8 +61,8 @@ impl Agent {
         if let Some(lost_at) = self.neighbours.lost_at.get_mut(&from) {
             *lost_at = at + self.config.neighbour_life;
         }
-        // DEVIATION aodv-5: in AODV-UU the number remains incremented until a HELLO sets it.
-        // Without HELLOs it would exceed the neighbour's own number, and the neighbour's requests
+        // DEVIATION aodv-5: The increase of a sequence number at a link failure is undone by the neighbour's next
+        // message (with HELLOs, only by a HELLO). In AODV-UU it stays until a HELLO, and requests of the neighbour
         // would be refused.
         let take_back = self.config.link_failure == LinkFailure::Mac;
         if self.table.meet(from, None, take_back, at + self.config.active_route_timeout) {

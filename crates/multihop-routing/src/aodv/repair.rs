@@ -43,7 +43,8 @@ impl Agent {
                 let back = self.table.last_hops(source).unwrap_or(0);
                 let ttl = hops.max(back / 2).saturating_add(LOCAL_ADD_TTL);
                 self.ask(now, destination, ttl, 0, true);
-                // DEVIATION aodv-10: AODV-UU also keeps the other routes over the link for repair.
+                // DEVIATION aodv-10: At a failed link, routes that are not under repair are reported (RFC 3561,
+                // 6.12). AODV-UU marks all routes over the link for repair. By default there is no difference.
                 self.out.push_back(Output::Purge { next_hop });
                 self.break_link(now, next_hop);
                 None
@@ -79,8 +80,8 @@ impl Agent {
         self.repairs.retain(|&destination, repair| {
             let ends = repair.until.is_some_and(|until| until <= now);
             if ends {
-                // DEVIATION aodv-2: ns-2 does not increment the number, so that routes through this node
-                // count as equally new.
+                // DEVIATION aodv-2: A node raises the sequence number of a route whose repair fails, which prevents
+                // loops. ns-2 keeps the number.
                 table.invalidate(now, destination, None);
             }
             !ends

@@ -44,7 +44,8 @@ pub enum RouteState {
     /// The route broke or expired.
     Invalid,
     /// The route is deleted; only its sequence number is still in use.
-    // DEVIATION aodv-1: RFC 3561 deletes the entry, and with it the number that prevents loops.
+    // DEVIATION aodv-1: A node keeps the sequence number of an invalid route (the daemon for up to 8192
+    // destinations). RFC 3561 (6.11) deletes the route; forgetting its number can cause a loop.
     Forgotten,
 }
 
@@ -218,7 +219,8 @@ impl Table {
         self.standing(destination)?;
         let route = self.routes.get_mut(destination)?;
         route.sequence = route.sequence.map(|known| {
-            // DEVIATION aodv-9: ns-2 and AODV-UU take the number in the route error.
+            // DEVIATION aodv-9: After a route error the sequence number is at least the route's own plus 1. ns-2 and
+            // AODV-UU adopt the number in the error, which can be lower.
             let raised = known.next();
             reported.map_or(raised, |reported| raised.newest(reported))
         });

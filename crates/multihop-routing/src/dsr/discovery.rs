@@ -30,7 +30,8 @@ impl Agent {
         self.requests.plan_look(now, target, own, &self.config, &mut self.rng);
     }
 
-    // DEVIATION dsr-8: ns-2 drops only the packets that it checks before one that originates here.
+    // DEVIATION dsr-8: A forwarded packet is given up when its only search ends, after at most 2 s. In ns-2 the order
+    // of the buffer decides which forwarded packets are given up.
     /// Drops the packets of other nodes, which wait for one search only.
     fn give_up_on_others(&mut self, target: Ipv4Addr) {
         let mut from = 0;
@@ -162,7 +163,8 @@ impl Agent {
         self.release(now);
     }
 
-    // DEVIATION dsr-5: ns-2 spaces packets only after a reply to this node.
+    // DEVIATION dsr-5: Packets always leave 30 ms apart. ns-2 sends all at once after an overheard route, whereby ARP
+    // loses more packets.
     /// Sends all buffered packets for which there is a path now.
     pub(super) fn release(&mut self, now: Instant) {
         let (mut from, mut at) = (0, now);

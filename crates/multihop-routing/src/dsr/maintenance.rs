@@ -84,7 +84,8 @@ impl Agent {
             Some(_) => {}
             None => {
                 let destination = carried.destination();
-                // DEVIATION dsr-6: ns-2 does not count this as salvage when the packet leaves.
+                // DEVIATION dsr-6: Waiting for a new route counts as a salvage, so that the limit of 15 applies. In
+                // ns-2 it does not count.
                 self.store(now, carried, salvaged + 1);
                 let at = now + self.rng.duration_below(LOOK_GAP);
                 self.requests.look_by(destination, at);

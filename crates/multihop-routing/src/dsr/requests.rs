@@ -133,7 +133,7 @@ struct Search {
 }
 
 impl Search {
-    // DEVIATION dsr-7: the first search may start at once, also right after the start of a run.
+    // DEVIATION dsr-7: Requests may leave from the start of the run. ns-2 sends none in the first 0.5 s.
     /// Earliest start of the next search: 4^n periods after the n-th one.
     fn next_start(&self, config: &Config) -> Option<Instant> {
         let gap = config.request_period.saturating_mul(1 << (2 * self.cycles));
@@ -159,8 +159,8 @@ const TABLE_SIZE: usize = 128;
 /// Largest value of ns-2's counter of cycles.
 const CYCLES_MAX: u8 = 15;
 
-// DEVIATION dsr-3: ns-2 checks the whole buffer every 30 to 60 ms. Here a packet is checked when
-// its search takes the next step, 0 to 30 ms late.
+// DEVIATION dsr-3: The agent checks a buffered packet at each step of its search, and when it overhears a route. ns-2
+// polls its buffer every 30 to 60 ms. Requests are up to 30 ms late.
 /// Longest time between two checks of the buffer: ns-2's `BUFFER_CHECK`.
 pub(super) const LOOK_GAP: Duration = Duration::from_millis(30);
 

@@ -169,7 +169,8 @@ pub(super) struct HoldDown {
 }
 
 impl HoldDown {
-    // DEVIATION dsr-4: ns-2 stores the time of a reply in the entry of another path.
+    // DEVIATION dsr-4: The time of a gratuitous reply is stored with the route of the reply, which limits replies to
+    // one per second and route. ns-2 stores the time with another route.
     /// Whether a gratuitous reply for this path may be sent now; if so, starts the hold-down.
     fn may_reply(&mut self, now: Instant, path: &Addresses) -> bool {
         if let Some((_, at)) = self.replies.iter_mut().find(|(known, _)| known == path) {

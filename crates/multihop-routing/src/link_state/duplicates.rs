@@ -12,7 +12,8 @@ use crate::steps;
 ///
 /// With one interface, a message that was received has also been processed and retransmitted. The interface
 /// list and the retransmitted flag of the RFC are therefore not needed.
-// DEVIATION olsr-4: one tuple for each originator, which is valid as long as its latest message.
+// DEVIATION olsr-4: A node remembers the last 32 sequence numbers of each originator, in place of a duplicate tuple
+// per message (RFC 3626, 3.4; RFC 7181, 8). A message that is 32 numbers old counts as new.
 #[derive(Clone, Debug, Default)]
 pub struct Duplicates {
     list: Vec<Seen>,

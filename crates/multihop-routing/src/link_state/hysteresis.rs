@@ -91,7 +91,8 @@ impl Quality {
         }
     }
 
-    // DEVIATION olsr-5: a HELLO may be late by the jitter before it counts as lost.
+    // DEVIATION olsr-5: A HELLO counts as lost after the HELLO interval plus `max_jitter`. In RFC 3626 (14.2) it does
+    // so after the interval, up to 0.5 s sooner.
     fn listen(&mut self, now: Instant, slack: Duration) {
         if self.interval > Duration::ZERO {
             self.silent_at = now + self.interval + slack;

@@ -40,7 +40,8 @@ impl OwnInterfaces {
     /// Whether a flooded message may be forwarded, because it was not forwarded before. The decision is
     /// remembered until `until`. A message first received from a node that has not chosen this node as a
     /// relay may still be forwarded when it arrives from one that has (RFC 3626 §3.4.1).
-    // DEVIATION olsr-6: whether a message came again over the same interface does not matter.
+    // DEVIATION olsr-6: A message is forwarded once if any copy came from a selector, on any interface. In RFC 3626
+    // (3.4.1) a message that came before over the same interface is not forwarded. Some nodes forward without need.
     pub fn may_forward(&mut self, now: Instant, originator: Ipv4Addr, sequence: u16, until: Instant) -> bool {
         self.forwarded.expire(now);
         self.forwarded.admit(originator, sequence, until)

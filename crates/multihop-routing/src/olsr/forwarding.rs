@@ -26,8 +26,8 @@ impl Outbox {
         let rest = self.waiting.split_off(most.clamp(1, self.waiting.len()));
         // The packet takes over the allocated memory, because most nodes rarely have waiting messages.
         let mut messages = core::mem::replace(&mut self.waiting, rest);
-        // DEVIATION apdr-1: the time stamp is set when a HELLO leaves the agent, not when its
-        // content is fixed.
+        // DEVIATION apdr-1: The measured delay of a HELLO begins when the HELLO leaves. In the report (section 3) it
+        // begins when the HELLO is created, which adds the wait of UM-OLSR's messages.
         for message in &mut messages {
             if let Body::Hello(Hello { report: Some(report), .. }) = &mut message.body {
                 report.stamp = stamp;

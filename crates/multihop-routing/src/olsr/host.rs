@@ -156,7 +156,8 @@ impl Agent {
     }
 
     /// Processes an HNA message (RFC 3626 §12.5).
-    // DEVIATION olsr-2: only hosts use networks behind gateways; nodes of a simulation forward the messages.
+    // DEVIATION olsr-2: Simulated nodes ignore the networks of gateways (HNA; RFC 3626, 12); only the daemon uses
+    // them. No routes lead out of a simulated network.
     pub(super) fn learn_networks(&mut self, gateway: Ipv4Addr, hna: &Hna, until: Instant) {
         let Some(host) = &mut self.host else { return };
         for &(address, mask) in &hna.networks {

@@ -84,8 +84,9 @@ impl Pricing {
         routes: &Routes,
     ) -> Option<&'a [Ipv4Addr]> {
         let (from_here, hops) = (routes.cost(destination)?, routes.get(destination)?.hops);
-        // DEVIATION apdr-2: neither the hold time nor the hysteresis keeps a path that is not
-        // downstream.
+        // DEVIATION apdr-2: A node keeps a path only while the rest of the path costs less than the cheapest route.
+        // In the report a node keeps a path whatever relays do. The rule of multihop prevents loops and causes more
+        // changes.
         let leads_on = |path: &[Ipv4Addr]| {
             let beyond = known.cost_beyond(path, self.priced());
             beyond.is_some_and(|beyond| (beyond, path.len()) <= (from_here, hops.into()))

@@ -34,7 +34,8 @@ impl Advertisement {
 
 impl Agent {
     /// Sends a TC together with a host's other announcements. An empty TC is sent only if `may_be_empty`.
-    // DEVIATION olsr-3: no early TC after a link failure, unless messages are triggered.
+    // DEVIATION olsr-3: After a failed link the TC leaves at its regular time unless `triggered`. In RFC 3626 (9.3)
+    // an early TC leaves, up to 5 s sooner.
     pub(super) fn send_tc(&mut self, now: Instant, may_be_empty: bool) {
         self.repeat(now, Timer::Tc, self.config.tc_interval);
         let announced = self.put_announced();

@@ -75,8 +75,9 @@ fn inner(count: u32) -> Range<u32> {
 /// On a square lattice six flows cannot be symmetric: its symmetries map a directed line to 1, 2, 4 or 8
 /// others. On a triangular lattice they can: the six lines form a hexagram with 24 nodes. Each line crosses
 /// two others at its second and fourth node, and a turn by 60 degrees maps every flow to the next.
+// DEVIATION layout-2: The grid of TCP-AP (5.1.4) is a triangular lattice of 24 nodes, because a square lattice has no
+// six equivalent flows. Every flow crosses two others.
 pub(crate) fn grid_symmetric(spacing: f64) -> Layout {
-    // DEVIATION layout-2: a triangular lattice.
     // Cube coordinates of the line q = 2; a turn maps (q, r) to (-r, q + r).
     let mut line: Vec<[i32; 2]> = (-3..=1).map(|r| [2, r]).collect();
     let mut lattice: Vec<[i32; 2]> = Vec::new();
@@ -103,7 +104,8 @@ pub(crate) fn grid_symmetric(spacing: f64) -> Layout {
 /// The figure gives no distances. Here neighbours are `spacing` apart. The ends of different
 /// chains have 2.1 times that distance, out of each other's range as section 4.4 requires.
 pub(crate) fn cross_testbed(spacing: f64) -> Layout {
-    // DEVIATION layout-3: distances are ours.
+    // DEVIATION layout-3: In TPA's Figure 12, which gives no distances, neighbours are `spacing` apart, and the ends
+    // of different chains 2.1 `spacing`.
     let mut layout = Layout::default();
     let along = [-1.5, -0.5, 0.5, 1.5].map(|step| step * spacing);
     for (n, x) in along.into_iter().enumerate() {
@@ -123,7 +125,8 @@ pub(crate) fn cross_testbed(spacing: f64) -> Layout {
 /// down the left and the right side of a square: no other links exist at 250 m, so that the two
 /// routes are the only ones, as the paper says.
 pub(crate) fn diamond(spacing: f64) -> Layout {
-    // DEVIATION layout-1: S and D half way down the sides.
+    // DEVIATION layout-1: In APDR's Figure 2, which gives no positions for S and D, they are at the middle of
+    // opposite sides of a square. Only the figure's two routes exist.
     let mut layout = Layout::default();
     let places = [
         ("S", 0.0, 0.0),

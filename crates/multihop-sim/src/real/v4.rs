@@ -105,7 +105,8 @@ pub(super) fn fragments(packet: &[u8], mtu: usize) -> Option<Vec<Vec<u8>>> {
     let fragment = |(n, piece): (usize, &[u8])| {
         let units = u16::try_from(n * longest / UNIT).expect("a packet is short");
         let more = if n == last { flags & MORE } else { MORE };
-        // DEVIATION ip-2: every fragment has all options.
+        // DEVIATION ip-2: Every fragment has all IP options. RFC 791 puts options without the copy flag only into the
+        // first fragment. Options in the other fragments cost a few bytes.
         let mut out = header.to_vec();
         out[FLAGS..FLAGS + 2].copy_from_slice(&(((flags + units) & OFFSET) | more).to_be_bytes());
         set_length(&mut out, header.len() + piece.len());

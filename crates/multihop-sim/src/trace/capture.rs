@@ -234,7 +234,8 @@ impl Stations {
         let duration = micros(frame.nav);
         match frame.kind {
             FrameKind::Rts => dot11::Frame::Rts { duration, receiver, transmitter: self.mac(frame.from) },
-            // DEVIATION capture-3: also those of 802.11ah, which are null data packets.
+            // DEVIATION capture-3: A CTS or ACK of 802.11ah, which is a null data packet, is captured as a frame of
+            // 14 bytes, which tools show.
             FrameKind::Cts => dot11::Frame::Cts { duration, receiver },
             FrameKind::Ack => dot11::Frame::Ack { duration, receiver },
             FrameKind::Data => dot11::Frame::Data(dot11::Data {
@@ -298,7 +299,8 @@ impl Stations {
     pub(crate) fn packet_bytes(self, from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
         let packet = packets.get(handle);
         let mut out = Vec::with_capacity(1600);
-        // DEVIATION capture-1: always written, even if the scenario does not count its 8 bytes (`llc`).
+        // DEVIATION capture-1: Captures include an LLC/SNAP header for tools even with `llc = false`. Captured frames
+        // are then 8 bytes longer than simulated ones.
         if let Body::Arp(message) = packet.body {
             dot11::Snap { ethertype: arp::ETHERTYPE }.emit(&mut out);
             self.arp_packet(from, packet.destination, message).emit(&mut out);
@@ -406,7 +408,8 @@ fn quote(lost: &Packet) -> icmp::Quote {
 
 /// Protocol number and bytes after the DSR header. A second IP header (`ip_extra`) is only accounting and is not written.
 fn payload(packet: &Packet) -> (u8, Vec<u8>) {
-    // DEVIATION capture-2: `ip_extra` is not written.
+    // DEVIATION capture-2: Captures omit the second IP header of `ip_extra`. Captured lengths are shorter than
+    // simulated ones.
     let (source, destination) = (packet.source.addr(), ip(packet.destination));
     let mut out = Vec::with_capacity(1500);
     match &packet.body {

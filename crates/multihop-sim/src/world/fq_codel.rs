@@ -18,7 +18,8 @@ pub(super) struct FqCodel {
     params: CodelParams,
     /// Largest number of packets in the queue.
     limit: usize,
-    // DEVIATION fq-codel-1: each flow has its own queue; flows do not share one by their hashes.
+    // DEVIATION fq-codel-1: FQ-CoDel has one queue for each flow and direction. RFC 8290 (4.1.1) hashes flows into
+    // 1024 queues, so that two flows may share a queue by chance.
     flows: Vec<FlowQueue>,
     /// Flows that have just become active, by their index in `flows`, in order of service.
     new: VecDeque<usize>,

@@ -123,7 +123,8 @@ impl Ip {
         arrived.hops = hops;
         arrived.ttl -= 1;
         if arrived.ttl == 0 {
-            // DEVIATION ip-1: no ICMP time exceeded.
+            // DEVIATION ip-1: Only packets of real programs cause ICMP time exceeded (RFC 792). Simulated packets
+            // count in `drops.ttl`, and their sources are not notified of loops.
             context.drop_packet(node, packet, DropReason::Ttl);
             return None;
         }

@@ -23,8 +23,8 @@ impl Ends {
         let lost = context.packets.get(packet);
         match lost.body {
             Body::Real(_) => ip.send_error(context, node, packet, Trouble::Unreachable),
-            // DEVIATION icmp-1: only transports that use notices get them, so that the others are measured
-            // without this traffic, as they were published.
+            // DEVIATION icmp-1: ICMP destination unreachable (RFC 1812, 4.3.2.7) is sent only to transports that use
+            // it, and to real programs. Other transports run as in their publications.
             Body::Segment { flow, .. } if self.takes_notices(flow) => {
                 if lost.source == node {
                     let lost = context.packets.take(packet);

@@ -152,7 +152,8 @@ impl World<'_> {
         let radio = self.power.nodes.get(node.index());
         let asleep = radio.map_or(Duration::ZERO, |radio| radio.slept_until(now));
         let transmitting = station.mac.counters().transmitting;
-        // DEVIATION energy-1: a busy receiver counts as receiving, even without success; ns-2 charges by frames.
+        // DEVIATION energy-1: Energy is power times time in each state of the radio. ns-2 charges each frame.
+        // Overheard and undecodable frames cost more in multihop.
         Times::within(now - self.measured_from, transmitting, station.receiving_until(now), asleep)
     }
 
@@ -203,7 +204,7 @@ impl World<'_> {
         let spent: f64 = energy.powers.joules(&times).iter().sum();
         let left = battery - radio.spent_before - spent;
         let seconds = left / highest;
-        // DEVIATION energy-2: a battery is empty when it would not last another millisecond.
+        // DEVIATION energy-2: A battery is empty when its energy lasts less than 1 ms, not at 0 J.
         let next = (seconds > MIN_SECONDS_LEFT)
             .then(|| now + Duration::from_secs_f64(seconds.min(MAX_CHECK_INTERVAL)));
         self.context.agenda.arm(Owner::Battery(node), Rank::Timer, node, next);

@@ -168,7 +168,8 @@ pub trait CongestionControl: fmt::Debug + Send {
 
     /// The last reduction was unnecessary: `cwnd` and `ssthresh` are the values before it. Only with `undo`.
     fn on_undo(&mut self, _now: Instant, cwnd: u32, ssthresh: u32) {
-        // DEVIATION tcp-10: the function of CUBIC is not restored.
+        // DEVIATION tcp-10: Undoing a false loss restores only window and threshold, as in Linux. RFC 9438 (4.9) also
+        // restores CUBIC's function; in multihop a new, flat stage of CUBIC begins.
         self.window_mut().restore(cwnd, ssthresh);
     }
 

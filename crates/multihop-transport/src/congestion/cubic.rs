@@ -112,7 +112,8 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, _now: Instant) {
-        // DEVIATION tcp-6: only being idle for a timeout stops the clock.
+        // DEVIATION tcp-6: CUBIC's time restarts after an idle timeout under `rfc`, and otherwise includes idle
+        // times. RFC 9438 (4.2) excludes all of them. The window is larger after a pause.
         self.epoch = None;
         self.window.restart();
     }

@@ -7,7 +7,8 @@ use super::window::Window;
 
 /// A scalable control for L4S (RFC 9331 §4), like TCP Prague and DCTCP (RFC 8257): the window shrinks by half
 /// the share of marked segments. Losses are handled as in NewReno.
-// DEVIATION prague-2: neither pacing, nor independence of the round trip, nor detection of queues that mark as RFC 3168 says.
+// DEVIATION prague-2: TCP Prague has no pacing, no RTT independence, and no fallback for queues that mark as in RFC
+// 3168. Flows with short round trips get more.
 #[derive(Clone, Debug)]
 pub(crate) struct Prague {
     window: Window,

@@ -112,7 +112,8 @@ impl CongestionControl for Vegas {
     fn on_ack(&mut self, _now: Instant, ack: &Ack) {
         self.base_rtt = self.base_rtt.into_iter().chain(ack.round_trip).min();
         if ack.kind != AckKind::Normal {
-            // DEVIATION tcp-7: no retransmission earlier than NewReno's.
+            // DEVIATION tcp-7: Vegas retransmits as NewReno does, without the fine-grained timer of Vegas. Recovery
+            // takes as long as NewReno's.
             self.round.forget();
             return self.window.on_ack(ack);
         }

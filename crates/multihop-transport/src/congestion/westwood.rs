@@ -31,7 +31,8 @@ impl Rate {
             self.since = Some(now);
             return;
         };
-        // DEVIATION tcp-8: data that duplicate ACKs indicate counts once it is acknowledged.
+        // DEVIATION tcp-8: Westwood counts bytes when they are acknowledged, not at duplicate ACKs. After a loss one
+        // bandwidth sample is low and the next high.
         self.bytes += u64::from(ack.acked);
         let time = now.saturating_since(since);
         if self.round_trip.is_some_and(|round_trip| time > round_trip.max(SHORTEST)) {

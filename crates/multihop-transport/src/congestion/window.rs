@@ -130,7 +130,8 @@ impl Window {
             acked.min(self.mss)
         } else {
             // RFC 5681 §3.1, equation 3
-            // DEVIATION tcp-4: in whole bytes; ns-2 counts fractions of a packet.
+            // DEVIATION tcp-4: The window counts bytes, and grows by MSS^2 / cwnd per ACK, rounded down. ns-2 counts
+            // packets and adds 1/cwnd. The difference is less than one byte per ACK.
             let square = u64::from(self.mss) * u64::from(self.mss);
             u32::try_from(square / u64::from(self.cwnd)).unwrap_or(self.mss).max(1)
         };
@@ -194,8 +195,10 @@ impl Window {
         self.inflation = 0;
     }
 
-    /// Congestion avoidance from the threshold on. DEVIATION adtcp-4: but not from a larger window
+    /// Congestion avoidance from the threshold on, but not from a larger window
     /// than before; a threshold that no loss has set yet is only the clamp.
+    // DEVIATION adtcp-4: On leaving a disconnection, window and threshold become the lesser of both. In ADTCP (2.1)
+    // the window becomes the threshold, by which a timeout could release `window_max` segments.
     pub fn resume(&mut self) {
         self.cwnd = self.cwnd.min(self.ssthresh);
         self.set_ssthresh(self.cwnd);

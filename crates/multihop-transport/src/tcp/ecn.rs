@@ -48,7 +48,8 @@ impl TcpEnd {
         }
         let marked = segment.ecn == Ecn::Ce;
         if self.counts_marks() {
-            // DEVIATION prague-1: the feedback of DCTCP in place of AccECN.
+            // DEVIATION prague-1: TCP Prague uses the ECN feedback of DCTCP (RFC 8257) in place of AccECN (RFC 9331,
+            // 4.3). A lost ACK can hide marks.
             if marked != self.marks.echo && self.ack.is_pending() {
                 let ack = self.bare_ack(now);
                 self.out.push_back(Output::Segment(ack));

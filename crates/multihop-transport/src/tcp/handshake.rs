@@ -116,7 +116,8 @@ impl TcpEnd {
 
     /// Options of this end's SYN; after the peer's SYN has arrived, only the options that both ends want.
     fn syn_options(&self, now: Instant) -> Options {
-        // DEVIATION tcp-3: also in the presets of ns-2, whose SYNs have no options.
+        // DEVIATION tcp-3: The SYN has an MSS option, and window scaling if needed. ns-2's SYN has no options, so
+        // that a connection in multihop has 4 or 8 bytes more.
         Options {
             mss: Some(self.config.mss),
             window_scale: self.scaling.then(|| self.config.window_scale()),

@@ -71,7 +71,8 @@ impl Rack {
 
     /// Marks segments as lost that left earlier than three delivered segments (as in RFC 9002 §6.1.1).
     /// Returns the number of bytes marked.
-    // DEVIATION tcp-11: RFC 6675 counts segments with higher numbers, and thus never finds a lost retransmission.
+    // DEVIATION tcp-11: `bbr` and `bbr3` without `rack` find lost retransmissions by RFC 9002 (6.1.1). Under RFC 6675
+    // a lost retransmission waits for the timeout.
     fn detect_by_count(&self, sent: &mut Transmissions) -> u64 {
         sent.lose(|old| old.departure() < self.departures[0])
     }

@@ -50,7 +50,8 @@ impl TcpEnd {
     /// The option with the report to the peer, for a segment with `len` bytes of data.
     pub(super) fn state_option(&self, len: u32) -> Option<StateOption> {
         let state = self.network_state().filter(|_| self.counters.data_received > 0)?;
-        // DEVIATION adtcp-3: not in full segments, which have no room for it.
+        // DEVIATION adtcp-3: Full data segments have no state. In ADTCP (4.1) every ACK has the state. The difference
+        // has no effect if data flows one way.
         let fits = len + STATE_LEN <= self.mss;
         fits.then_some(StateOption { kind: self.config.adtcp.option_kind, state })
     }

@@ -201,7 +201,9 @@ impl TpaEnd {
         }
         self.counters.route_changes = self.rtt.route_changes();
         if let Some(pacer) = &mut self.pacer {
-            // DEVIATION tpa-1: by default the pacer's samples leave out what the receiver waits.
+            // DEVIATION tpa-1: Round-trip samples of the pacer exclude the receiver's delay unless `hold_in =
+            // "both"`; with `rto_covers_hold` the timeout adds the largest delay. In TPA (3.4, 5.2) both samples
+            // include the delay, by which the pacer has two states at 100 ms (tpa-hold, profile `net`).
             let kept = self.config.hold_in == HoldIn::Both;
             pacer.sample(self.mss, if kept { round_trip } else { travel }, None);
         }

@@ -168,8 +168,9 @@ impl TpaEnd {
         (ours && self.send.block.in_flight.contains(position)).then_some(position)
     }
 
-    /// DEVIATION tpa-2: a sender whose route is lost sends one probe before it stops, because an on-demand routing
-    /// protocol would otherwise not search for the route.
+    /// Sends one probe and then waits for a route, because on-demand routing searches only for packets.
+    // DEVIATION tpa-2: With route notices a frozen sender sends one segment at first, then one per `silence_max`. In
+    // TPA (3.3) it is silent; the segment makes on-demand routing search.
     fn lose_route(&mut self, now: Instant) {
         if !self.phases.route_lost {
             (self.phases.route_lost, self.phases.ask) = (true, true);

@@ -10,7 +10,8 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    // DEVIATION dsr-1: longer lists, which the option's length byte would allow, are refused.
+    // DEVIATION dsr-1: Routes have at most 16 addresses, as in ns-2; RFC 4728 permits 63. The longest route has 15
+    // links.
     /// The most addresses in a list, ns-2's `MAX_SR_LEN`.
     pub const MAX: usize = 16;
 

@@ -44,8 +44,8 @@ impl Header {
                 let route = source_route(r)?;
                 only("source route", self.source_route.replace(route).is_none())?;
             }
-            // DEVIATION dsr-2: an unknown option drops the packet if its type says so; otherwise it is
-            // removed, and no error is sent.
+            // DEVIATION dsr-2: An unknown option is removed, or its packet is dropped; no error is sent. RFC 4728
+            // (6.1) has four treatments. Foreign options are not forwarded.
             other if other & HANDLING == HANDLING_DROP => {
                 let allowed = "0 to 3, 32, 96, 160, 224 or one that may be removed";
                 return Err(ParseError::Field { name: "option type", found: u32::from(other), allowed });

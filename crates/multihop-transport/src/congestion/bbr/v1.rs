@@ -10,7 +10,8 @@ use crate::congestion::window::Window;
 
 /// BBR version 1, as in Linux since 4.9 (draft-cardwell-iccrg-bbr-congestion-control-00). It paces at the
 /// measured bandwidth and keeps twice the bandwidth-delay product in flight.
-// DEVIATION bbr-1: no detection of policers, and the phase in the cycle is drawn from the clock.
+// DEVIATION bbr-1: BBR detects no policers, and draws its first phase from the clock instead of at random as Linux
+// does. On radio links the difference has no effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr {
     window: Window,

@@ -10,7 +10,8 @@ use crate::congestion::window::Window;
 
 /// BBR version 3 (draft-ietf-ccwg-bbr). Unlike version 1 it bounds the bytes in flight after losses above 2%. It
 /// probes for bandwidth less often and in steps, and leaves room for other flows between probes.
-// DEVIATION bbr-2: no ECN, and the flight at a loss is that of the last lost segment, not interpolated.
+// DEVIATION bbr-2: BBRv3 has no ECN. At a loss it uses the flight of the last lost segment; the draft interpolates
+// the flight. The bound on the flight is at most one ACK's worth higher.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr3 {
     window: Window,

@@ -4,12 +4,14 @@ use multihop_core::settings::{Settings, Visitor};
 
 /// The rank of a sample among earlier ones: the relative sample density of section 3.2.
 ///
-/// DEVIATION adtcp-1: the range [0, R] of the histogram follows the bulk of the data. It doubles as soon as
+/// The range [0, R] of the histogram follows the bulk of the data. It doubles as soon as
 /// one of its end bins holds more than a quarter of the weight, and halves when its outer half holds less
 /// than an eighth, at least S samples after the last change. Samples beyond it count in the end bin.
 /// Without this, one packet that waited for seconds in a routing buffer would put all others into one bin,
 /// where none is high. An end bin holds less than 30% of the weight, so it does not matter how far beyond
 /// the range a sample lies. If HIGH and LOW are other shares, both limits change in proportion.
+// DEVIATION adtcp-1: The range [0, R] of a histogram, which ADTCP (3.2) leaves open, follows the samples. With a
+// fixed range, one delayed packet puts all other samples into one bin.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
     /// Weight of the samples in each bin; only the first `bins` are in use.
@@ -125,9 +127,9 @@ impl Density {
         }
         let below: f64 = self.weights[..bin].iter().sum();
         let above: f64 = self.weights[bin + 1..self.bins].iter().sum();
-        // The paper's RSD(x) is the share below x's bin. DEVIATION adtcp-2: LOW is decided by the
-        // share above it, not by RSD(x), by which the most frequent value of a metric that rarely
-        // changes would be low.
+        // The paper's RSD(x) is the share below x's bin.
+        // DEVIATION adtcp-2: A value is LOW or HIGH if 70% of the weight is in higher or lower bins. In ADTCP (3.1,
+        // 3.2) LOW is the bottom 30%, by which the usual value could be LOW.
         if below >= self.high * self.total {
             Level::High
         } else if above >= self.low * self.total {
