@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Check that every attack in docs/security.md has tests in tools/threats.toml, and that they exist.
+"""Check that the attacks of docs/security.md are those of tools/threats.toml, and that their tests exist.
 
-The columns of a table of attacks begin with `attack`, by whom, and the answer. An attack without a test must
-succeed: its answer begins with "yes". With `--list` the script also prints the tests of each attack.
+Tables of the page stand between `<!-- made by tools/check_threats.py: SECTION -->` and `<!-- end -->`. With
+`--update` the script rewrites them. An attack without a test must succeed: its answer begins with "yes". With
+`--list` the script also prints the tests of each attack.
 """
 
 from __future__ import annotations
@@ -11,85 +12,88 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import TypedDict
 
 import tree
 
 DOCUMENT = tree.ROOT / "docs/security.md"
 THREATS = tree.ROOT / "tools/threats.toml"
+TABLE = re.compile(r"(<!-- made by tools/check_threats\.py: ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TEST = re.compile(r"#\[test\]\s+(?:#\[[^]]*\]\s+)*fn (\w+)\(")
+COLUMNS = {1: "succeeds", 2: "encrypted | plain"}
+"""Titles of the columns of answers, by their number."""
 
-# The tests of the attacks of each section.
-Threats = dict[str, dict[str, list[str]]]
+
+class Attack(TypedDict):
+    """An attack: who attacks, the answers of a table's columns, and the tests."""
+
+    by: str
+    answer: list[str]
+    tests: list[str]
 
 
-@dataclass(frozen=True)
-class Attack:
-    """A row of a table of attacks."""
-
-    section: str
-    name: str
-    succeeds: bool
+Threats = dict[str, dict[str, Attack]]
+"""The attacks of each section."""
 
 
 def main(arguments: list[str]) -> int:
-    """Print every attack without a test, every unknown attack and test, and on request all tests."""
-    if arguments not in ([], ["--list"]):
-        print(f"found {' '.join(arguments)}, allowed: --list", file=sys.stderr)
+    """Print every attack without a test and every unknown test, and on request all tests."""
+    if arguments not in ([], ["--list"], ["--update"]):
+        print(f"found {' '.join(arguments)}, allowed: --list, --update", file=sys.stderr)
         return 2
-    attacks = list(attacks_of(DOCUMENT.read_text(encoding="utf-8")))
     threats: Threats = tomllib.loads(THREATS.read_text(encoding="utf-8"))
-    if arguments:
+    if arguments == ["--list"]:
         print("\n".join(listing(threats)))
-    found = problems(attacks, threats, tests())
-    print("\n".join(found) or f"{len(attacks)} attacks: each has tests that exist, or succeeds")
+    page = DOCUMENT.read_text(encoding="utf-8")
+    fresh = with_tables(page, threats)
+    found = [*problems(threats, tests()), *untabled(page, threats)]
+    if arguments == ["--update"]:
+        DOCUMENT.write_text(fresh, encoding="utf-8")
+    elif fresh != page:
+        found.append(f"{DOCUMENT.name} differs from {THREATS.name}; run tools/check_threats.py --update")
+    number = sum(map(len, threats.values()))
+    print("\n".join(found) or f"{number} attacks: each has tests that exist, or succeeds")
     return 1 if found else 0
 
 
-def attacks_of(text: str) -> Iterator[Attack]:
-    """The rows of the tables of attacks."""
-    section, in_table = "", False
-    for line in text.splitlines():
-        if line.startswith("## "):
-            section = line.removeprefix("## ")
-        if not line.startswith("|"):
-            in_table = False
-            continue
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if cells[0] == "attack":
-            in_table = True
-        elif in_table and set(line) - set("|-"):
-            yield Attack(section, cells[0], re.match(r"yes\b", cells[2]) is not None)
+def with_tables(page: str, threats: Threats) -> str:
+    """The page with new tables."""
+    return TABLE.sub(lambda block: f"{block[1]}\n{table(threats[block[2]])}\n{block[3]}", page)
+
+
+def table(attacks: dict[str, Attack]) -> str:
+    """The table of a section."""
+    columns = len(next(iter(attacks.values()))["answer"])
+    rows = [f"| {name} | {each['by']} | {' | '.join(each['answer'])} |" for name, each in attacks.items()]
+    title = f"| attack | by | {COLUMNS[columns]} |"
+    return "\n".join([title, "|---" * (2 + columns) + "|", *rows, ""])
+
+
+def untabled(page: str, threats: Threats) -> list[str]:
+    """Problems of sections that have no table on the page."""
+    named = {block[2] for block in TABLE.finditer(page)}
+    return [f"{section}: has no table in {DOCUMENT.name}" for section in threats if section not in named]
 
 
 def listing(threats: Threats) -> Iterator[str]:
     """Lines with the tests of each attack."""
     for section, attacks in threats.items():
-        for attack, names in attacks.items():
-            yield f"{section}: {attack}"
-            yield from (f"    {name}" for name in names or ["not prevented"])
+        for name, attack in attacks.items():
+            yield f"{section}: {name}"
+            yield from (f"    {test}" for test in attack["tests"] or ["not prevented"])
 
 
-def problems(attacks: list[Attack], threats: Threats, known: set[str]) -> list[str]:
+def problems(threats: Threats, known: set[str]) -> list[str]:
     """Problems of the attacks and of their tests, one line for each."""
-    rows = {(attack.section, attack.name) for attack in attacks}
-    listed = [(section, name) for section, named in threats.items() for name in named]
-    unknown = [
-        f"{name}: not in section {section} of the document"
-        for section, name in listed
-        if (section, name) not in rows
-    ]
-    return unknown + [problem for attack in attacks for problem in problems_of(attack, threats, known)]
+    attacks = [attack for named in threats.values() for attack in named.items()]
+    return [problem for name, attack in attacks for problem in problems_of(name, attack, known)]
 
 
-def problems_of(attack: Attack, threats: Threats, known: set[str]) -> list[str]:
+def problems_of(name: str, attack: Attack, known: set[str]) -> list[str]:
     """Problems of one attack, one line for each."""
-    names = threats.get(attack.section, {}).get(attack.name)
-    if names is None:
-        return [f"{attack.name}: not in section {attack.section} of {THREATS.name}"]
-    if not names and not attack.succeeds:
-        return [f'{attack.name}: has no test, allowed: tests, or an answer that begins with "yes"']
-    return [f"{attack.name}: there is no test {name}" for name in names if not exists(name, known)]
+    if not attack["tests"] and not re.match(r"yes\b", attack["answer"][0]):
+        return [f'{name}: has no test, allowed: tests, or an answer that begins with "yes"']
+    return [f"{name}: there is no test {test}" for test in attack["tests"] if not exists(test, known)]
 
 
 def exists(name: str, known: set[str]) -> bool:

@@ -185,39 +185,28 @@ def test_places_of_one_machine() -> None:
 
 
 def test_every_attack_has_tests_that_exist_or_succeeds() -> None:
-    text = """\
-## Data
-
-| attack | by | succeeds |
-|---|---|---|
-| reads | path | no |
-| writes | path | no |
-| lists | path | no |
-| floods | path | yes, for a while |
-| links | path | no |
-
-| mode | by |
-|---|---|
-| is no row | of such a table |
-"""
-    attacks = list(check_threats.attacks_of(text))
-    assert [attack.name for attack in attacks] == ["reads", "writes", "lists", "floods", "links"]
-    threats = {
+    answers = {
+        "reads": ("no", ["known", "other::known", "tools/attack.py stop"]),
+        "writes": ("no", ["absent", "known", "tools/absent.py"]),
+        "lists": ("no", []),
+        "floods": ("yes, for a while", []),
+    }
+    attacks: check_threats.Threats = {
         "Data": {
-            "reads": ["known", "other::known", "tools/attack.py stop"],
-            "writes": ["absent", "known", "tools/absent.py"],
-            "lists": [],
-            "floods": [],
-            "moves": ["known"],
+            name: {"by": "path", "answer": [answer], "tests": tests}
+            for name, (answer, tests) in answers.items()
         }
     }
-    assert check_threats.problems(attacks, threats, {"known"}) == [
-        "moves: not in section Data of the document",
+    assert check_threats.problems(attacks, {"known"}) == [
         "writes: there is no test absent",
         "writes: there is no test tools/absent.py",
         'lists: has no test, allowed: tests, or an answer that begins with "yes"',
-        "links: not in section Data of threats.toml",
     ]
+    page = "<!-- made by tools/check_threats.py: Data -->\n<!-- end -->\n"
+    written = check_threats.with_tables(page, attacks)
+    assert "| attack | by | succeeds |\n|---|---|---|\n| reads | path | no |\n" in written
+    assert check_threats.with_tables(written, attacks) == written
+    assert check_threats.untabled(written, {**attacks, "More": {}}) == ["More: has no table in security.md"]
 
 
 def refused(path: str, text: str, *exceptions: dict[str, str]) -> list[str]:
