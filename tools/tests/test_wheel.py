@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -53,6 +54,20 @@ def test_the_wheel_is_the_library_and_the_command(wheel: Path) -> None:
     (module,) = (name for name in sizes if name.endswith(".so"))
     assert module == multihop_backend.MODULE
     assert sum(size for name, size in sizes.items() if name != module) < 300_000
+
+
+def test_packages_of_programs_are_released_without_symbols() -> None:
+    # Cargo forgets the profile's `strip` for packages with settings of their own.
+    release = tomllib.loads((build.ROOT / "Cargo.toml").read_text())["profile"]["release"]
+    packages = release["package"].items()
+    of_programs = {name: settings for name, settings in packages if has_program(build.ROOT / "crates" / name)}
+    assert "multihop-cli" in of_programs
+    assert {settings.get("strip") for settings in of_programs.values()} == {release["strip"]}
+
+
+def has_program(package: Path) -> bool:
+    manifest = package / "Cargo.toml"
+    return manifest.is_file() and ((package / "src/main.rs").is_file() or "cdylib" in manifest.read_text())
 
 
 def test_the_experiments_are_a_wheel_of_their_own() -> None:
