@@ -87,7 +87,7 @@ pub(crate) struct Measures {
     pub(crate) stream_frames: [u64; 2],
 }
 
-/// Address of the peer, which is the same at both ends: simulated nodes have addresses of their own below.
+/// Peer address that both QUIC stacks of a flow see. The simulator addresses the packets by node, so one constant is enough.
 pub(crate) const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
 
 /// One end of a flow over the stack `S`.

@@ -40,7 +40,7 @@ pub struct RadioParams {
     /// Rates of unicast data that differ by sender and receiver.
     pub link_rates: LinkRates,
     /// Limit of spatial streams of data, with 802.11n and later. Rate control uses no rate with more. Default: those of radio.rate,
-    /// one if it is not given; with the budget ns-2 as many as there are.
+    /// one if it is not given; with the budget ns-2 the most that the physical layer has.
     #[key(with = Self::streams_key)]
     pub streams: u8,
     /// Bit rate of RTS and broadcasts. Default: 1M with 802.11b and with the budget ns-2 with 802.11g; 6M with all others of 20 MHz and

@@ -27,8 +27,8 @@ struct Gate {
     packets: Option<Arc<Exchange>>,
 }
 
-/// Serves every connection, for targets that a rule allows and, with an interface, for IP packets, which have these
-/// classes; ends with the listener.
+/// Serves the connections of a listener until the listener closes: connects them to the targets that a rule allows.
+/// With an interface, connections may also carry IP packets, and `classes` assigns each packet to a class.
 pub async fn gateway(
     listener: &Listener,
     rules: Vec<Rule>,

@@ -106,7 +106,7 @@ fn written_keys(args: &TunnelArgs) -> Vec<PathBuf> {
     vec![path]
 }
 
-/// The gateways, and how they are called in messages.
+/// Resolves the gateways; also returns the text by which messages name them.
 async fn far_ends(args: &TunnelArgs) -> anyhow::Result<(Gateways, String)> {
     if args.to_targets {
         return Ok((Gateways::OfTargets(TUNNEL), "each target".to_owned()));

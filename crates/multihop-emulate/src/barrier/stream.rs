@@ -285,7 +285,8 @@ impl Stream {
     }
 }
 
-/// Ends a program's socket, whose bytes nobody takes any more. An unread byte would be an error of the program's end.
+/// Shuts down the socket of a failed connection, and discards its unread bytes, with which the kernel would report a
+/// reset to the program.
 pub(super) fn discard(socket: &OwnedFd) {
     let _ = shutdown(socket.as_raw_fd(), Shutdown::Both);
     let mut bytes = vec![0; PIECE];

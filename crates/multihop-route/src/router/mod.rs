@@ -53,7 +53,8 @@ pub struct Router {
     names: Names,
     neighbours: Neighbours,
     rng: Rng,
-    /// Seconds, at the zero of the driver's clock, of a clock that continues across restarts.
+    /// Unix time at which the driver's clock was zero, s. Agents begin their sequence numbers with the present time, so
+    /// that the numbers grow across restarts of the daemon.
     epoch: u64,
     /// Signs and checks packets; `None` without a key.
     signing: Option<Signing>,

@@ -3,7 +3,7 @@
 
 use multihop_core::Duration;
 
-/// Round trips of single segments, and of trains.
+/// Decides whether segments in trains pay on a path, by the round trips of trains and of single segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Worth {
     /// Shortest round trip of a segment that left alone.

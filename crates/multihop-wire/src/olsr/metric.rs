@@ -36,7 +36,7 @@ pub struct Echo<A = Ipv4Addr> {
     pub address: A,
     /// Timestamp in the neighbour's last HELLO.
     pub stamp: u32,
-    /// Arrival time of that HELLO by the clock of this report's sender.
+    /// Time at which the neighbour's last HELLO arrived, by the clock of the node that sends this echo.
     pub arrived: u32,
 }
 

@@ -220,7 +220,8 @@ impl SendSide {
         self.channels.values().any(Outgoing::has_unsent)
     }
 
-    /// The first class that has something for a segment; credit belongs to class 0.
+    /// The most urgent class with data for the next segment. Credit for the peer counts as data of class 0, the most
+    /// urgent one.
     pub(in super::super) fn first_class(&self) -> Option<u8> {
         if !self.credits.is_empty() {
             return Some(0);
