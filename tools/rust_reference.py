@@ -25,6 +25,7 @@ DOCUMENTS = {
         *("multihop-route/src/" + name for name in ("config.rs", "status.rs", "links.rs", "delay.rs")),
         *("multihop-route/src/router/" + name for name in ("mod.rs", "on_demand.rs")),
     ],
+    "docs/models/net.md": ["multihop-hub/src/config.rs"],
     "docs/air.md": ["multihop-air/src/result.rs"],
     "docs/emulation.md": ["multihop-emulate/src/lateness.rs"],
     "docs/net-programs.md": ["multihop-cli/src/net/perf_document.rs"],

@@ -78,21 +78,23 @@ pub trait PeerKeys: fmt::Debug + Send + Sync {
 /// Limits of one socket. Peers beyond a limit get no answer.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Largest number of connections of a listener, including those not yet accepted.
+    /// Largest number of connections of a listener, including those not yet accepted; 1024 by default.
     pub connections: usize,
-    /// Largest number of established connections that wait to be accepted.
+    /// Largest number of established connections that wait to be accepted; 128 by default.
     pub backlog: usize,
-    /// Largest number of half-open connections. Beyond it, new ones displace the oldest of the most crowded
-    /// address (under IPv6, /64).
+    /// Largest number of half-open connections, 256 by default. Beyond it, new ones displace the oldest of the most
+    /// crowded address (under IPv6, /64).
     pub half_open: usize,
-    /// Largest number of handshakes per second with peers that have proved their address. An equal number of
-    /// peers may wait.
+    /// Largest number of handshakes per second with peers that have proved their address, 500 by default. An equal
+    /// number of peers may wait for up to 1 s.
     pub handshakes: usize,
-    /// Largest number of closed connections that still answer late segments; the oldest are dropped first.
+    /// Largest number of closed connections that still answer late segments, 4096 by default; the oldest are dropped
+    /// first.
     pub lingering: usize,
-    /// Largest amount of unsent or unacknowledged data of one connection, bytes.
+    /// Largest amount of unsent or unacknowledged data of one connection, bytes; 128 KiB by default.
     pub send_buffer: usize,
-    /// Largest memory for the buffers of all connections of a listener, bytes.
+    /// Largest memory for the buffers of all connections of a listener, bytes, counted as if full; 512 MiB by
+    /// default.
     pub memory: usize,
 }
 
