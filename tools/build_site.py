@@ -2,10 +2,12 @@
 """Build the documentation site in out/site: python3 tools/build.py docs.
 
     .venv/bin/python tools/build_site.py            everything
-    .venv/bin/python tools/build_site.py --quick    without the gallery, the playground and the Rust reference
+    .venv/bin/python tools/build_site.py --quick    without the gallery, figures of results, the playground
+                                                    and the Rust reference
 
-Pages beside those of docs/ are made first, in out/site-parts: the gallery, the executed notebooks, and the
-project's own documents. tools/site_hooks.py adds them to the site. A link that leads nowhere is an error.
+Parts beside those of docs/ are made first, in out/site-parts: the gallery, the executed notebooks, the
+figures of experiments, and the project's own documents. tools/site_hooks.py adds them to the site. A link
+that leads nowhere is an error.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ from urllib.parse import unquote, urlsplit
 
 import build
 from gallery import gallery
+from multihop_papers import recorded
 
 SITE = build.ROOT / "out" / "site"
 PARTS = build.ROOT / "out" / "site-parts"
 NOTEBOOKS = ("first_steps", "starving_flow")
 SHIM = '<script src="https://unpkg.com/iframe-worker/shim"></script>'
+RESULTS = ("papers", "validation", "emulated")
+"""Folders of docs/ with pages of experiments."""
 PROJECT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 
@@ -56,6 +61,7 @@ def make(*, quick: bool) -> None:
         execute(name)
     gallery(PARTS, quick=quick)
     if not quick:
+        result_figures()
         playground()
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--clean"]
     subprocess.run(command, cwd=build.ROOT, check=True)
@@ -63,6 +69,16 @@ def make(*, quick: bool) -> None:
     bundle_shim()
     if not quick:
         rust()
+
+
+def result_figures() -> None:
+    """Figures of experiments, from the means beside their pages; those that are files of docs/ stay."""
+    for name in RESULTS:
+        out = PARTS / name
+        recorded.draw(build.ROOT / "docs" / name, out)
+        for path in out.iterdir():
+            if (build.ROOT / "docs" / name / path.name).is_file():
+                path.unlink()
 
 
 def execute(name: str) -> None:

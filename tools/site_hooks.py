@@ -9,6 +9,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ROOT / "out" / "site-parts"
+PLOT = re.compile(r"<!-- figure (?P<figure>\S+) -->\n\[[^\]]*\]\((?P<numbers>[^)]*)\): (?P<caption>.*)")
+"""Text of pages of results in the place of a figure, as `multihop_papers.recorded` writes it."""
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 PLAYGROUND = """<div class="playground" markdown="1">
 
@@ -47,7 +49,17 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if place == "index.md":
         shown = PLAYGROUND if (PARTS / "playground.html").is_file() else ""
         markdown = markdown.replace("<!-- playground -->", shown)
+    markdown = PLOT.sub(lambda plot: shown_figure(plot, place), markdown)
     return LINK.sub(lambda link: linked(link["text"], link["target"], place), markdown)
+
+
+def shown_figure(plot: re.Match[str], place: str) -> str:
+    """A figure that was drawn for the site; its text in the page if it was not drawn."""
+    folder = posixpath.dirname(place)
+    if not any((root / folder / plot["figure"]).is_file() for root in (PARTS, ROOT / "docs")):
+        return plot[0]
+    caption = plot["caption"]
+    return f"![{caption}]({plot['figure']})\n\n{caption} [Numbers]({plot['numbers']})"
 
 
 def linked(text: str, target: str, place: str) -> str:

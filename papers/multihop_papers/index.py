@@ -15,9 +15,11 @@ from multihop.progress import duration
 from multihop_papers import claims
 from multihop_papers.catalogue import EXPERIMENTS
 from multihop_papers.comparison import allows, gains, numbers
+from multihop_papers.declare import EMULATED, VALIDATION
 from multihop_papers.explanations import explain
 from multihop_papers.freshness import digest
 from multihop_papers.reasons import Reason
+from multihop_papers.sequential import Limits
 from multihop_papers.silence import silences
 from multihop_papers.study import Experiment, Study
 from multihop_papers.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
@@ -51,6 +53,8 @@ class Record:
     """Verdicts on claims of another experiment under each value of settings that the paper does not state."""
     first: str = ""
     """A digest of the first run of each cell; without one the page is older than digests, or has no runs."""
+    command: str = ""
+    """Command of the experiment's runs."""
     older: str = ""
     """Note of the page on runs of an older simulator; empty if there are none."""
 
@@ -72,7 +76,17 @@ def record(study: Study, version: str, pictures: Sequence[str] = ()) -> Record:
         list(pictures),
         list(study.searched),
         digest(study),
+        command(study),
     )
+
+
+def command(study: Study) -> str:
+    """The command of a study's runs, with the number of looks if it is not the declared one."""
+    experiment, full = study.experiment, study.effort is study.experiment.full
+    words = f"multihop papers run {experiment.id} {'--full' if full else '--quick'}"
+    sequential = experiment.claims and experiment.paper not in (VALIDATION, EMULATED)
+    planned = Limits.planned(study.effort, full).looks
+    return words + (f" --looks {study.looks}" if sequential and study.looks != planned else "")
 
 
 def verdicts(study: Study) -> list[dict[str, str]]:

@@ -17,14 +17,14 @@ from multihop.files import make_folder, write_text
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report
 from multihop.stats import format_mean
-from multihop_papers import claims, comparison, figures, index, searches
+from multihop_papers import claims, comparison, figures, index, recorded, searches
 from multihop_papers import summary as overview
-from multihop_papers.declare import EMULATED, VALIDATION, Metric
+from multihop_papers.declare import VALIDATION, Metric
 from multihop_papers.explanations import MEANING as EXPLANATIONS
 from multihop_papers.freshness import OLDER
 from multihop_papers.index import Record
 from multihop_papers.reasons import MEANING
-from multihop_papers.sequential import LAST_LOOK, Limits
+from multihop_papers.sequential import LAST_LOOK
 from multihop_papers.silence import silences, warning
 from multihop_papers.study import Experiment, Study, Values
 from multihop_papers.verdicts import NOT_DECIDED, NOT_HELD, Verdict
@@ -54,15 +54,28 @@ class Page(Protocol):
     def figure(self, figure: Figure, caption: str) -> None:
         """Add a figure to the page."""
 
+    def plot(self, figure: Figure, caption: str, numbers: str) -> None:
+        """Add a figure that is drawn from the means in a file."""
+
+
+class Html(Report):
+    """A page of HTML, which contains its figures."""
+
+    def plot(self, figure: Figure, caption: str, numbers: str) -> None:  # noqa: ARG002, of Page
+        """Add a figure; the page has its numbers, too."""
+        self.figure(figure, caption)
+
 
 class Markdown:
-    """A page of Markdown, with its figures as files beside it."""
+    """A page of Markdown. Figures are files beside it, or are drawn for the site from files with means."""
 
     def __init__(self, title: str, name: str) -> None:
         self.name = name
         self.parts = [f"# {title}"]
         self.section = name
         self.figures: dict[str, Figure] = {}
+        self.drawn_later: set[str] = set()
+        """Figures that `recorded.draw` makes for the site."""
 
     def heading(self, text: str, anchor: str = "") -> None:
         """Begin a section of the page."""
@@ -95,10 +108,20 @@ class Markdown:
 
     def figure(self, figure: Figure, caption: str) -> None:
         """Add a figure to the page."""
-        earlier = len(self.pictures(self.section))
-        name = f"{self.section}-{earlier + 1}.svg"
-        self.figures[name] = figure
+        name = self._add(figure)
         self.parts.append(f"![{caption}]({name})\n\n{_escaped(caption)}")
+
+    def plot(self, figure: Figure, caption: str, numbers: str) -> None:
+        """Add a link to the numbers of a figure, which the site replaces by the figure."""
+        name = self._add(figure)
+        self.drawn_later.add(name)
+        self.parts.append(recorded.place(name, numbers, _escaped(caption)))
+
+    def _add(self, figure: Figure) -> str:
+        """Keep a figure of this section, and return the name of its file."""
+        name = f"{self.section}-{len(self.pictures(self.section)) + 1}.svg"
+        self.figures[name] = figure
+        return name
 
     def pictures(self, section: str) -> list[str]:
         """The files of a section's figures."""
@@ -108,7 +131,9 @@ class Markdown:
         """Write the page and its figures; sections of `order` that it does not have stay as they were."""
         make_folder(folder)
         for name, figure in self.figures.items():
-            write_text(folder / name, figure_file(figure))
+            # Pages that are written by hand show some of the figures that are drawn later, so they are files.
+            if name not in self.drawn_later or (folder / name).is_file():
+                write_text(folder / name, figure_file(figure))
         path = folder / f"{self.name}.md"
         text = "\n\n".join(self.parts) + "\n"
         if order:
@@ -119,7 +144,7 @@ class Markdown:
 
 def html(studies: Sequence[Study], command: str, path: Path) -> Path:
     """One file with everything."""
-    page = Report(TITLE)
+    page = Html(TITLE)
     records = [index.record(study, multihop.build()) for study in studies]
     index.explain_all(records)
     summary(page, records, command, {one.id: f"#{one.id}" for one in records})
@@ -140,6 +165,7 @@ def markdown(studies: Sequence[Study], command: str, folder: Path, order: Sequen
         )
         for study in of_page:
             section(page, study)
+            recorded.write(folder, study)
             records.append(index.record(study, multihop.build(), page.pictures(study.experiment.id)))
         page.write(folder, order)
     every = index.merged(folder, records, order)
@@ -161,14 +187,7 @@ def front(folder: Path, records: Sequence[Record], command: str) -> Path:
     if others:
         page.heading("Other pages")
         page.bullets(others)
-    page.heading("Pictures")
-    page.bullets(_pictures(one, links[one.id]) for one in records if one.pictures)
     return page.write(folder)
-
-
-def _pictures(one: Record, link: str) -> str:
-    shown = " ".join(f"[{n}]({file})" for n, file in enumerate(one.pictures, 1))
-    return f"[{one.id}]({link}): {shown}"
 
 
 def _joined(new: str, old: str, order: Sequence[str]) -> str:
@@ -273,15 +292,7 @@ def section(page: Page, study: Study) -> None:
     if experiment.unstated:
         page.text("What the paper does not state:")
         page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)
-    effort = FULL if study.effort is experiment.full else "--quick"
-    page.command(f"multihop papers run {experiment.id} {effort}{_looks(study)}")
-
-
-def _looks(study: Study) -> str:
-    """The option of the command, if the claims were judged more or less often than declared."""
-    planned = Limits.planned(study.effort, study.effort is study.experiment.full).looks
-    sequential = study.experiment.claims and study.experiment.paper not in (VALIDATION, EMULATED)
-    return f" --looks {study.looks}" if sequential and study.looks != planned else ""
+    page.command(index.command(study))
 
 
 def _verdict(found: Verdict) -> str:
@@ -316,7 +327,9 @@ def _results(page: Page, study: Study) -> None:
     title = f"{study.experiment.title}. {method(study)}"
     for plot in study.experiment.plots:
         drawn = figures.draw(study, plot)
-        if drawn is not None:
+        if drawn is not None and recorded.suffices(plot):
+            page.plot(drawn, plot.caption or title, recorded.link(study.experiment))
+        elif drawn is not None:
             page.figure(drawn, plot.caption or title)
     # A search shows its own tables: one with every cell is too long to read.
     for frame, caption in tables(study) if study.experiment.deepen is None else ():
@@ -406,6 +419,11 @@ def _in_capitals(verdict: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+
+
+def plain(text: str) -> str:
+    """A text of a page of Markdown as it was before it was escaped."""
+    return text.replace("\\|", "|").replace("\\*", "*").replace("&lt;", "<")
 
 
 TITLE = "Experiments, run again"

@@ -4,8 +4,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import build
+import build_site
 import check_figures
 from multihop import figure_files, report
+from multihop_papers import recorded
 
 
 def drawn(figure: Figure) -> list[str]:
@@ -40,3 +42,12 @@ def test_a_figure_with_a_legend_wider_than_itself_is_found() -> None:
 @pytest.mark.parametrize("path", sorted((build.ROOT / "docs").rglob("*.svg")), ids=lambda path: path.stem)
 def test_no_text_of_a_figure_is_cut_off_or_covered(path: object) -> None:
     assert check_figures.problems(path.read_text("utf-8")) == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", build_site.RESULTS)
+def test_no_text_of_a_figure_that_is_drawn_for_the_site_is_cut_off_or_covered(name: str) -> None:
+    studies = recorded.studies(build.ROOT / "docs" / name)
+    figures = {file: figure for study in studies for file, figure in recorded.drawn(study)}
+    found = {file: lines for file, figure in figures.items() if (lines := drawn(figure))}
+    assert figures
+    assert found == {}

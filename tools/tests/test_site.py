@@ -8,6 +8,7 @@ import build
 import build_site
 import gallery
 import site_hooks
+from multihop_papers import recorded
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,20 @@ import site_hooks
 def test_links_lead_to_pages_of_the_site(text: str, place: str, expected: str) -> None:
     found = site_hooks.LINK.sub(lambda link: site_hooks.linked(link["text"], link["target"], place), text)
     assert found == expected
+
+
+def test_a_figure_of_results_is_shown_where_it_was_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_hooks, "PARTS", tmp_path)
+    text = recorded.place("a-1.svg", "data/a.csv", "Goodput of the two.")
+    plot = site_hooks.PLOT.fullmatch(text)
+    assert plot is not None
+    assert site_hooks.shown_figure(plot, "papers/a.md") == text
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "a-1.svg").touch()
+    shown = site_hooks.shown_figure(plot, "papers/a.md")
+    assert shown == "![Goodput of the two.](a-1.svg)\n\nGoodput of the two. [Numbers](data/a.csv)"
 
 
 def test_the_check_finds_dead_links_and_what_is_loaded_from_the_network(

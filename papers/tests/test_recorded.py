@@ -1,0 +1,101 @@
+"""Files with means: pages agree with them, and figures are drawn from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from multihop.stats import Interval
+from multihop_papers import index, pages, recorded
+from multihop_papers.recorded import Recorded
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+FOLDERS = ("papers", "validation", "emulated")
+PLACE = re.compile(r"<!-- figure (\S+) -->\n\[[^\]]*\]\(([^)]*)\)")
+MEAN = re.compile(r"(-?[\d.]+(?:e[+-]\d+)?)(?: ± ([\d.]+))?")
+
+
+def section(folder: Path, study: Recorded) -> str:
+    text = (folder / f"{study.experiment.page}.md").read_text("utf-8")
+    parts = {anchor: str(part) for part, anchor in pages.SECTIONS.findall(text)}
+    return parts[study.experiment.id]
+
+
+def tables(text: str) -> list[pl.DataFrame]:
+    """The tables of a section."""
+    found = []
+    for block in text.split("\n\n"):
+        lines = block.strip().splitlines()
+        if len(lines) > 2 and lines[1].startswith("| ---"):
+            head, _, *rows = [
+                [pages.plain(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
+            ]
+            found.append(pl.DataFrame(rows, schema=head, orient="row"))
+    return found
+
+
+def differing(ours: pl.DataFrame, page: pl.DataFrame) -> Iterator[str]:
+    """Cells of a page that are not the rounded numbers of a file."""
+    for name in ours.columns:
+        if not name.startswith("difference ("):
+            for here, there in zip(ours[name], page[name], strict=True):
+                if not agrees(here, there):
+                    yield f"{name}: the file has {here}, the page {there}"
+
+
+def agrees(here: str, there: str) -> bool:
+    if here == there:
+        return True
+    one, other = MEAN.fullmatch(here), MEAN.fullmatch(there)
+    if one is None or other is None or (one[2] is None) != (other[2] is None):
+        return False
+    pairs = [(one[place], other[place]) for place in (1, 2) if other[place]]
+    return all(abs(float(a) - float(b)) <= 0.5001 * max(last_digit(a), last_digit(b)) for a, b in pairs)
+
+
+def last_digit(number: str) -> float:
+    return 10.0 ** -len(number.partition(".")[2])
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_tables_of_pages_have_the_numbers_of_the_files(name: str) -> None:
+    for study in recorded.studies(DOCS / name):
+        there = tables(section(DOCS / name, study))
+        for ours, _ in pages.tables(study):
+            same = [one for one in there if one.columns == ours.columns and one.height == ours.height]
+            problems = [list(differing(ours, one)) for one in same]
+            assert [] in problems, (study.experiment.id, ours.columns, min(problems, key=len, default=None))
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_each_figure_of_a_page_can_be_drawn_for_the_site(name: str) -> None:
+    wanted = {
+        (figure, numbers)
+        for page in (DOCS / name).glob("*.md")
+        for figure, numbers in PLACE.findall(page.read_text("utf-8"))
+    }
+    studies = list(recorded.studies(DOCS / name))
+    drawn = {
+        (f"{study.experiment.id}-{number}.svg", recorded.link(study.experiment))
+        for study in studies
+        for number, plot in enumerate(study.experiment.plots, 1)
+        if recorded.suffices(plot)
+    }
+    assert drawn == wanted
+    files = {path.stem for path in (DOCS / name / recorded.FOLDER).iterdir()}
+    assert files == {study.experiment.id for study in studies}
+    records = {one.id: one for one in index.read(DOCS / name)}
+    for study in studies:
+        record = records[study.experiment.id]
+        assert record.command.startswith(f"multihop papers run {record.id} --")
+
+
+def test_a_page_that_differs_from_its_file_is_found() -> None:
+    ours = pl.DataFrame({"chain": ["1 hop"], "goodput": [str(Interval(1253.64, 1.12, 40, 0.9))]})
+    assert list(differing(ours, ours.with_columns(goodput=pl.lit("1254 ± 1")))) == []
+    (problem,) = differing(ours, ours.with_columns(goodput=pl.lit("1253.8 ± 1.1")))
+    assert problem == "goodput: the file has 1253.6 ± 1.1, the page 1253.8 ± 1.1"
