@@ -264,7 +264,7 @@ def cookie(udp: socket.socket, to: tuple[str, int]) -> tuple[bytes, bytes]:
 
 
 def frame(kind: int, *body: bytes) -> bytes:
-    """A message of a file transfer (docs/net-programs.md)."""
+    """A message of a file transfer (crates/multihop-apps/src/files/message.rs)."""
     whole = b"".join(body)
     return struct.pack(">BI", kind, len(whole)) + whole
 

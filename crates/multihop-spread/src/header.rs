@@ -1,4 +1,23 @@
 //! The description of a file that the source signs, and the layout of its blocks.
+//!
+//! | bytes of the header | field |
+//! |---|---|
+//! | 1 | version: 1 |
+//! | 8 | size of the file |
+//! | 32 | SHA-256 of the file |
+//! | 32 | SHA-256 of the manifest |
+//! | 2 | size of a symbol: 64 to 1400 bytes |
+//! | 2 | symbols of a full block: 1 to 1024 |
+//! | 32 | public key of the source |
+//! | 1 to 255 | name of the file: UTF-8, without `/` and NUL, not `.` or `..` |
+//!
+//! The signature of an OFFER is Ed25519 over `multihop spread header 1` and the header. The verifying key is the
+//! Edwards point with sign 0 of the source's X25519 key. The transfer is the first 8 bytes of the SHA-256 of the
+//! header.
+//!
+//! Block 0 is the manifest: the SHA-256 of each following block. Blocks are consecutive parts of the file; the last
+//! symbol of a block is padded with zeros. RaptorQ has one source block per block, one sub-block, and an alignment of
+//! 1 byte.
 
 use std::fmt;
 

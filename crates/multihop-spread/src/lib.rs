@@ -6,7 +6,7 @@
 //! wait in the node can still be suppressed, so a driver must not queue many.
 //!
 //! The driver seals packets, and verifies the signature of each offer before the node gets it. `docs/models/spread.md`
-//! describes the protocol, `docs/wire.md` the bytes.
+//! describes the protocol, the modules of packets and headers the bytes.
 //!
 //! ```
 //! use multihop_core::{Duration, Instant};

@@ -1,4 +1,24 @@
-//! Packets that neighbours exchange. `docs/wire.md` specifies their bytes.
+//! Packets that neighbours exchange.
+//!
+//! A number in parentheses is a length in bytes; numbers are big-endian. A packet begins with three bytes:
+//!
+//! | bytes | field | meaning |
+//! |---|---|---|
+//! | 1 | kind | 1 OFFER, 2 SYMBOL, 3 NEED, 4 REPORT, 5 SEEK |
+//! | 1 | distance | hops between the source and the node that sends the packet; 255: unknown |
+//! | 1 | backlog | packets that wait at the node or farther from the source, at most 255 |
+//!
+//! | kind | content |
+//! |---|---|
+//! | OFFER | start of the source (8; milliseconds since 1970), round (4), blocks begun (4), signature (64), header |
+//! | SYMBOL | transfer (8), block (4), encoding symbol identifier of RFC 6330 (4; below 2^24), symbol |
+//! | NEED | transfer (8); for each block its number (4) and the number of missing symbols (2) |
+//! | REPORT | transfer (8); for each receiver its identifier (8), leading whole blocks (4), length of its name (1; at most 32), name (UTF-8) |
+//! | SEEK | no content |
+//!
+//! In a REPORT, one more than the number of blocks means that the file is verified and stored; 2^32 - 1 means that
+//! the receiver refuses the file. Receivers ignore SYMBOL with another length than the header's, unknown transfers
+//! and unknown blocks.
 
 use multihop_wire::ParseError;
 use multihop_wire::reader::Reader;

@@ -1,5 +1,26 @@
-//! Mutual proof that both ends of an encrypted connection have the same code. The proof includes the
-//! handshake hash of the connection, which prevents a man-in-the-middle attack.
+//! Mutual proof that both ends of an encrypted connection have the same code. The proof includes the handshake hash
+//! of the connection, which prevents a man-in-the-middle attack.
+//!
+//! A number in parentheses is a length in bytes. A **code** is four words of BIP 39's English list (2048 words), in
+//! lower case with hyphens. The number of the first word, from 0, is public; three words are secret. The end with the
+//! code listens, with the token of the bytes `multihop code 1`. Caller and listener first prove that they have the
+//! code.
+//!
+//! | from | bytes |
+//! |---|---|
+//! | caller | `multihop code`, version (1): 1, share Ya (32) |
+//! | listener | status (1), share Yb (32) |
+//! | caller | proof Ta (64) |
+//! | listener | status (1), proof Tb (64) |
+//!
+//! Status 0 is success. A status other than 0 ends the stream: 1 wrong code, 2 too many guesses, 3 another protocol
+//! or version, or an invalid share. After Tb the listening end sends the files.
+//!
+//! Shares and proofs are CPace's (draft-irtf-cfrg-cpace), suite CPACE-RISTR255-SHA512, initiator-responder. PRS is
+//! the code's text, CI the caller's first 14 bytes, sid the hash `h` of the Noise handshake (32), ADa `ADa`, ADb
+//! `ADb`. Key confirmation: the key is SHA-512 over `CPaceMac`, sid and ISK; Ta is HMAC-SHA-512 over `lv_cat(Ya,
+//! ADa)`, Tb over `lv_cat(Yb, ADb)`. The listener counts each guess before it verifies Ta, and afterwards takes back
+//! the count of a right guess. After three wrong guesses the listener accepts none.
 
 use std::io;
 

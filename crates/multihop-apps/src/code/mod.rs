@@ -2,7 +2,7 @@
 //!
 //! The end with the files is an [`Offer`] and shows its [`Code`]; the other end [`redeem`]s it. They first
 //! connect with encryption but without authentication. Then each proves to the other that it has the code, by
-//! CPace, bound to this connection. `docs/wire.md` has the bytes.
+//! CPace, bound to this connection. The modules `exchange` and `seek` have the bytes.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,6 +1,19 @@
-//! Discovery of the sender of a code in the local network: the receiver broadcasts a question with the public
-//! word of the code. An answer is only an address to try; the exchange of proofs shows whether the host at
-//! this address has the code.
+//! Discovery of the sender of a code in the local network: the receiver broadcasts a question with the public word of
+//! the code. An answer is only an address to try; the exchange of proofs shows whether the host at this address has
+//! the code.
+//!
+//! A number in parentheses is a length in bytes; numbers are big-endian.
+//!
+//! A caller without an address sends a question to the broadcast address of each IPv4 network, UDP port 7454, every
+//! 0.5 s, up to 6 times. The end with the code answers to the source of the question.
+//!
+//! | message | bytes |
+//! |---|---|
+//! | question | `multihop seek`, version (1): 1, number of the first word (2), random number (8), zeros (8) |
+//! | answer | `multihop here`, version (1): 1, port to connect to (2), the random number (8), random number of the offer (8) |
+//!
+//! The caller connects to the source of an answer, and tries at most three places. After a refusal the caller tries
+//! no other address of the same offer. An answer proves nothing.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

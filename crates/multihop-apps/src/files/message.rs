@@ -1,4 +1,29 @@
-//! The messages of a transfer, as docs/net-programs.md specifies them.
+//! The messages of a transfer, which this table specifies.
+//!
+//! Numbers are big-endian, and a number in parentheses is a length in bytes. The stream consists of frames: kind (1),
+//! length of the body (4), body of at most 32,768 bytes. A longer or invalid body, or an unknown kind, ends the
+//! connection.
+//!
+//! The connecting end sends the files; with a code, the listening end. Frames have this order:
+//!
+//! | kind | from | body | |
+//! |---|---|---|---|
+//! | 1 HELLO | sender | `multihop files`, version (1): 2, patience in ms (4) | within 10 s |
+//! | 2 ENTRY | sender | type (1: 0 folder, 1 file, 2 symbolic link), permission bits (2), modification time: seconds since 1970 (8, signed), nanoseconds (4; all ones with 0 seconds: unknown), size (8; all ones: unknown), bytes outside of holes (8), length of the name (2), name; of a link then its target | folders before contents |
+//! | 3 LISTED | sender | number of entries (4) | |
+//! | 4 HAVE | receiver | index of the entry (4, from 0), bytes present (8), their BLAKE3 (32) | for each file present in whole or part |
+//! | 5 READY | receiver | patience in ms (4) | or FAILED |
+//! | 6 FILE | sender | index (4), offset (8): 0, or the bytes present by HAVE if the prefix is equal | in the order of the list |
+//! | 7 DATA | sender | bytes | repeated |
+//! | 13 HOLE | sender | number of zero bytes (4), at most 2^22 | in place of DATA |
+//! | 8 END | sender | BLAKE3 of the whole file, holes included (32) | |
+//! | 9 DONE | sender | | |
+//! | 10 VERDICT | receiver | number of files (4) in place and on the disk | success |
+//! | 11 FAILED | either | reason, UTF-8, up to 8192 bytes | at any time |
+//! | 12 WAIT | either | the byte 1 from a receiver that serves others first; otherwise empty | after 1 s without another message, or after a quarter of the other's patience if that is less |
+//!
+//! After VERDICT or FAILED sender and receiver close the connection. A receiver of another version answers HELLO with
+//! FAILED.
 
 use std::time::Duration;
 

@@ -1,4 +1,23 @@
-//! The messages of a measurement, as docs/net-programs.md specifies them.
+//! The messages of a measurement, which this table specifies.
+//!
+//! Numbers are big-endian, and a number in parentheses is a length in bytes. The stream consists of frames: kind (1),
+//! length of the body (4), body of at most 32,768 bytes. A longer or invalid body, or an unknown kind, ends the
+//! connection.
+//!
+//! One connection for each flow:
+//!
+//! | kind | from | body |
+//! |---|---|---|
+//! | 1 REQUEST | connecting end | `multihop perf`, version (1): 3, reverse (1: 0 or 1), unit (1: 0 ms, 1 bytes), amount (8), bits per second of UDP (8; 0: none), number of the measurement (8, random), equal on all its connections |
+//! | 6 GO | listening end | empty; sent when the listening end begins the measurement |
+//! | 2 DATA | sending end | any bytes |
+//! | 3 END | sending end; with reverse then the receiving end, too | with UDP, from the sending end: number of datagrams (8) |
+//! | 4 TALLY | listening end | twelve numbers (8 each): bytes, ns, ns of processor time, data_sent, retransmitted, delivered, timeouts, freezes, datagrams sent, received, out of order, ns of jitter; at most 64 counters by name: length (1), name (`a-z`, `0-9`, `_`), count (8) |
+//! | 5 UDP | listening end, after GO | its port (2), number of the flow (8, random) |
+//!
+//! Datagrams of UDP have the number of the flow, their own number from 0, and the sender's time in ns (8 each), then
+//! zeros. With reverse, the connecting end first sends datagrams of 24 bytes with number 2^64 - 1 every 100 ms, until
+//! one arrives.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

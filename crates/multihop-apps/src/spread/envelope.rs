@@ -1,4 +1,13 @@
 //! Datagrams of a group: sealed packets, and which of them are new.
+//!
+//! | bytes of a datagram | field | meaning |
+//! |---|---|---|
+//! | 1 | version | 1; additional data of the encryption |
+//! | 8 | index | random number that a node draws at its start |
+//! | 4 | counter | counts the datagrams of the index, from 1 |
+//! | the rest | packet | encrypted by ChaCha20-Poly1305; the tag (16) follows |
+//!
+//! The nonce is index and counter. The key is BLAKE2s-256 of `multihop group 1` and the shared key.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,6 +1,14 @@
 //! A stream of bytes in a channel of a shared connection.
 //!
-//! Channels last as long as their connection, and serve one stream after another. A message has a kind, then data.
+//! Channels last as long as their connection, and serve one stream after another. A message has a kind (1), then
+//! data. Each end sends exactly one CLOSE or RESET in a stream, after which the channel is free.
+//!
+//! | kind | message | data |
+//! |---|---|---|
+//! | 0 DATA | bytes of the stream. The gateway confirms the first one with an empty DATA | at most 16,384 bytes |
+//! | 1 END | no DATA follows | |
+//! | 2 CLOSE | both directions have ended | |
+//! | 3 RESET | the stream was aborted | |
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,15 @@
-//! Requests of the near end of a tunnel to the gateway.
+//! Requests of the near end of a tunnel to the gateway, and the streams that follow.
+//!
+//! A number in parentheses is a length in bytes; numbers are big-endian.
+//!
+//! | step | bytes |
+//! |---|---|
+//! | connecting end | `multihop tunnel`, version (1): 1, then for TCP a SOCKS5 address (RFC 1928, section 5): type (1: 1 IPv4, 3 name, 4 IPv6), address (4; length and name; 16), port (2). For UDP 0x80, for IP 0x81, for channels 0x82 |
+//! | gateway | a reply code (1) of RFC 1928, section 6; other than 0, the stream ends |
+//! | then, TCP | the bytes of the connection |
+//! | then, UDP | messages: length (2), SOCKS5 address of the target, or of the sender, and data |
+//! | then, IP | messages: length (2), packet of at most 1400 bytes |
+//! | then, channels | The connecting end opens ordered, reliable channels. Each serves one stream after another, in the format of this table |
 
 use std::fmt::{self, Display};
 use std::io;
