@@ -2,7 +2,7 @@
 //!
 //! `runs.jsonl` holds one line of JSON for each run, in order of completion. Shards of one list write
 //! separate files in the same folder (`runs-1-of-4.jsonl`); opening the folder reads them all. A line is an
-//! [`Entry`], whose format is described in `docs/scenarios.md`. Lines of older versions, without cost, series
+//! [`Entry`], and the FNV-1a hash of the line up to the comma before `hash`. Lines of older versions, without cost, series
 //! and hash, can also be read.
 
 use core::fmt;

@@ -2,6 +2,20 @@
 //!
 //! HMAC-SHA256 over the sender's address and the packet, as RFC 7182 §12 does for the packets of later
 //! protocols. Each hop signs the packets that it forwards.
+//!
+//! The message has type 146 and TTL 1. Its body:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 1 | version: 2 |
+//! | 1 | number of challenges, at most 8 |
+//! | 1 | number of answers, at most 8 |
+//! | 1 | reserved: 0 when sent, ignored when received |
+//! | 8 | index: random number of this start |
+//! | 8 | counter: 1 for the first packet with this index, then one more |
+//! | 12 each (IPv6: 24) | challenges: address of a neighbour's interface, nonce (8) |
+//! | 12 each (IPv6: 24) | answers: address of the challenger, its nonce |
+//! | 16 | tag: first 16 bytes of HMAC-SHA256 over `multihop route 2`, the sender's address, and the packet up to the tag |
 
 use std::fmt;
 
