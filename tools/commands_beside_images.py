@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Measure commands of 2 kB beside images of 2 MB: over channels of `mesh`, QUIC and TCP.
+"""Measure commands of 2 kB beside images: over channels of `mesh`, QUIC and TCP.
 
-    python3 tools/commands_beside_images.py [--seconds 30] [--runs 3] [--figure FILE]
+    python3 tools/commands_beside_images.py [--radio 802.11b] [--seconds 30] [--runs 3] [--figure FILE]
 
-Ten commands a second and images without a pause cross an emulated chain of four hops with 802.11g at 54 Mb/s.
-`mesh` has a channel for each, commands in class 0. QUIC (quinn, `cargo build --release` in tools/quic) has a
-stream for each message, and streams of commands have the higher priority. TCP has two connections. Each
-transport also sends images alone, and commands alone. Printed are the delay of commands (ms), from the call
-that sends them until their last byte has arrived, and the goodput of images (Mb/s) from the first to the last
-that has arrived.
+Ten commands a second and images without a pause cross an emulated chain of four hops: images of 2 MB with
+802.11g at 54 Mb/s, or of 100 kB with 802.11b at 2 Mb/s, because 2 MB would take longer than a run. `mesh` has
+a channel for each, commands in class 0. QUIC (quinn, `cargo build --release` in tools/quic) has a stream for
+each message, and streams of commands have the higher priority. TCP has two connections. Each transport also
+sends images alone, and commands alone. Printed are the delay of commands (ms), from the call that sends them
+until their last byte has arrived, and the goodput of images (Mb/s) from the first to the last that has
+arrived.
 
 Needs root, and the Python package `multihop`.
 """
@@ -26,13 +27,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from real_programs import MULTIHOP, ROOT
 
 QUIC = ROOT / "tools" / "quic" / "target" / "release" / "multihop-quic"
-COMMAND, IMAGE = 2_000, 2_000_000
+COMMAND = 2_000
 INTERVAL = 0.1
 PORT = 7460
 WARMUP = 5.0
@@ -40,10 +42,26 @@ WARMUP = 5.0
 TRANSPORTS = {"mesh": "mesh, channels", "quic": "QUIC, streams", "cubic": "TCP CUBIC", "bbr": "TCP BBR"}
 LOADS = {"both": (True, True), "images": (False, True), "commands": (True, False)}
 """Whether commands, and whether images are sent."""
+
+
+@dataclass(frozen=True)
+class Radio:
+    """The radio of all nodes, its rate in Mb/s, the distance between neighbours, and the size of images."""
+
+    keys: str
+    rate: int
+    spacing: float
+    image: int
+
+
+RADIOS = {
+    "802.11g": Radio('phy = "802.11g", rate = "54M", basic_rate = "24M"', 54, 110.0, 2_000_000),
+    "802.11b": Radio('phy = "802.11b", rate = "2M"', 2, 200.0, 100_000),
+}
 CHAIN = """
 duration = {duration:.1f}
-topology = {{ kind = "chain", hops = 4, spacing = 110.0 }}
-radio = {{ phy = "802.11g", rate = "54M", basic_rate = "24M" }}
+topology = {{ kind = "chain", hops = 4, spacing = {spacing} }}
+radio = {{ {radio} }}
 mac = {{ arp = "queueing" }}
 
 [[program]]
@@ -86,7 +104,7 @@ async def mesh_receiver(seconds: float) -> Times:
     return times
 
 
-async def mesh_sender(to: str, seconds: float, has_commands: bool, has_images: bool) -> None:
+async def mesh_sender(to: str, seconds: float, image: int, has_commands: bool, has_images: bool) -> None:
     """Send over the channels of one connection."""
     from multihop import messages
 
@@ -103,7 +121,7 @@ async def mesh_sender(to: str, seconds: float, has_commands: bool, has_images: b
 
     async def send_images() -> None:
         while True:
-            await images.send(message(IMAGE))
+            await images.send(message(image))
 
     wanted = [send_commands()] * has_commands + [send_images()] * has_images
     tasks = [asyncio.create_task(task) for task in wanted]
@@ -113,13 +131,13 @@ async def mesh_sender(to: str, seconds: float, has_commands: bool, has_images: b
     connection.abort()
 
 
-def tcp_receiver(seconds: float) -> Times:
+def tcp_receiver(seconds: float, image: int) -> Times:
     """Receive from two connections; the first byte of each tells what it carries."""
     times: Times = {"commands": [], "images": []}
 
     def receive(connection: socket.socket) -> None:
         stream = connection.makefile("rb")
-        kind, size = (("commands", COMMAND), ("images", IMAGE))[stream.read(1)[0]]
+        kind, size = (("commands", COMMAND), ("images", image))[stream.read(1)[0]]
         while len(data := stream.read(size)) == size:
             note(times[kind], data)
 
@@ -133,7 +151,9 @@ def tcp_receiver(seconds: float) -> Times:
     return times
 
 
-def tcp_sender(control: str, to: str, seconds: float, has_commands: bool, has_images: bool) -> None:
+def tcp_sender(
+    control: str, to: str, seconds: float, image: int, has_commands: bool, has_images: bool
+) -> None:
     """Send over a connection for commands and one for images."""
 
     def send(kind: int, size: int, interval: float) -> None:
@@ -148,42 +168,44 @@ def tcp_sender(control: str, to: str, seconds: float, has_commands: bool, has_im
                 due = max(due + interval, time.monotonic() - 1000 * interval)
                 time.sleep(max(0.0, due - time.monotonic()) if interval else 0.0)
 
-    wanted = [(0, COMMAND, INTERVAL)] * has_commands + [(1, IMAGE, 0.0)] * has_images
+    wanted = [(0, COMMAND, INTERVAL)] * has_commands + [(1, image, 0.0)] * has_images
     for one in wanted:
         threading.Thread(target=send, args=one, daemon=True).start()
     time.sleep(seconds)
 
 
-def receive(transport: str, seconds: float) -> None:
+def receive(transport: str, seconds: float, image: int) -> None:
     """Receive for a while; print the times."""
-    times = asyncio.run(mesh_receiver(seconds)) if transport == "mesh" else tcp_receiver(seconds)
+    times = asyncio.run(mesh_receiver(seconds)) if transport == "mesh" else tcp_receiver(seconds, image)
     print(json.dumps(times), flush=True)
 
 
-def send(transport: str, to: str, seconds: float, load: str) -> None:
+def send(transport: str, to: str, seconds: float, image: int, load: str) -> None:
     """Send for a while."""
     wanted = LOADS[load]
     if transport == "mesh":
-        asyncio.run(mesh_sender(to, seconds, *wanted))
+        asyncio.run(mesh_sender(to, seconds, image, *wanted))
     else:
-        tcp_sender(transport, to, seconds, *wanted)
+        tcp_sender(transport, to, seconds, image, *wanted)
 
 
 def measured(options: argparse.Namespace, transport: str, load: str, seed: int) -> tuple[Times, float]:
     """Times of one run, and the share of time that the emulation lost."""
-    seconds = options.seconds
+    seconds, radio = options.seconds, RADIOS[options.radio]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         own = f"{sys.executable} {Path(__file__).resolve()}"
         if transport == "quic":
             receiver = f"{QUIC} server 0.0.0.0:{PORT} --messages"
-            sender = f"{QUIC} messages 10.0.0.5:{PORT} --seconds {seconds}"
+            sender = f"{QUIC} messages 10.0.0.5:{PORT} --seconds {seconds} --image {radio.image}"
             sender += {"both": "", "images": " --no-commands", "commands": " --no-images"}[load]
         else:
+            own += f" --radio {options.radio}"
             receiver = f"{own} --receive {transport} --seconds {seconds + 4}"
             sender = f"{own} --send {transport} --load {load} --seconds {seconds}"
         out = folder / "times.json"
-        scenario = CHAIN.format(duration=seconds + 60, receiver=receiver, out=out)
+        chain = {"duration": seconds + 60, "spacing": radio.spacing, "radio": radio.keys}
+        scenario = CHAIN.format(**chain, receiver=receiver, out=out)
         (folder / "chain.toml").write_text(scenario, encoding="utf-8")
         command = [options.multihop, "emulate", folder / "chain.toml", "--seed", seed, "--out", folder, "--"]
         script = f"sleep 1; {sender}; for n in $(seq 300); do [ -s {out} ] && exit; sleep 0.1; done"
@@ -193,7 +215,7 @@ def measured(options: argparse.Namespace, transport: str, load: str, seed: int) 
         return json.loads(out.read_text()), lost
 
 
-def summary(runs: Sequence[Times]) -> tuple[float | None, float | None, float | None]:
+def summary(runs: Sequence[Times], image: int) -> tuple[float | None, float | None, float | None]:
     """Median and 99% quantile of the commands' delays, ms, and mean goodput of images, Mb/s."""
     delays, rates = [], []
     for run in runs:
@@ -202,7 +224,7 @@ def summary(runs: Sequence[Times]) -> tuple[float | None, float | None, float | 
         delays += [(arrival - departure) / 1e6 for departure, arrival in counted]
         arrivals = sorted(arrival for _, arrival in run["images"])
         if len(arrivals) > 1:
-            rates.append((len(arrivals) - 1) * IMAGE * 8e3 / (arrivals[-1] - arrivals[0]))
+            rates.append((len(arrivals) - 1) * image * 8e3 / (arrivals[-1] - arrivals[0]))
     rate = statistics.mean(rates) if rates else None
     if len(delays) < 2:
         return None, None, rate
@@ -211,20 +233,32 @@ def summary(runs: Sequence[Times]) -> tuple[float | None, float | None, float | 
 
 
 def draw(rows: Sequence[dict[str, Any]]) -> str:
-    """Delays of commands, and goodput of images, as SVG."""
+    """Delays of commands, and goodput of images, as SVG: a row of two charts for each radio."""
     from multihop import figure_files, report
 
+    radios = [radio for radio in RADIOS if any(row["radio"] == radio for row in rows)]
+    with report.drawing():
+        figure = report.Picture(figsize=(9.0, 2.4 * len(radios) + 1.2), layout="constrained")
+        charts = figure.subplots(len(radios), 2, squeeze=False)
+    for radio, (left, right) in zip(radios, charts, strict=True):
+        draw_radio([row for row in rows if row["radio"] == radio], left, right)
+        left.set_title(f"{radio}, {RADIOS[radio].rate} Mb/s", loc="left")
+    handles, labels = charts[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=2, fontsize="small")
+    handles, labels = charts[0][1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize="small")
+    return figure_files.figure_file(figure)
+
+
+def draw_radio(rows: Sequence[dict[str, Any]], left: Any, right: Any) -> None:
+    """Delays and goodput over one radio."""
     found = {(row["transport"], row["load"]): row for row in rows}
     names = [name for name in TRANSPORTS if (name, "both") in found][::-1]
-    with report.drawing():
-        figure = report.Picture(figsize=(9.0, 0.5 * len(names) + 2.0), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
     for load, marker in (("commands", "o"), ("both", "s")):
         for key, filled in (("p50", "none"), ("p99", None)):
-            values = [found[name, load][key] for name in names]
             shown = {"commands": "alone", "both": "beside images"}[load]
             left.plot(
-                values,
+                [found[name, load][key] for name in names],
                 range(len(names)),
                 marker,
                 fillstyle=filled,
@@ -232,49 +266,49 @@ def draw(rows: Sequence[dict[str, Any]]) -> str:
                 label=f"{shown}, {'median' if key == 'p50' else '99%'}",
             )
     left.set(xscale="log", xlabel="delay of commands, ms")
-    left.set_yticks(range(len(names)), [TRANSPORTS[name] for name in names])
     for load, shift, colour in (("images", 0.18, "C0"), ("both", -0.18, "C3")):
         rates = [found[name, load]["rate"] or 0.0 for name in names]
         shown = {"images": "alone", "both": "beside commands"}[load]
         right.barh([row + shift for row in range(len(names))], rates, 0.34, color=colour, label=shown)
     right.set(xlabel="goodput of images, Mb/s")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower left", ncols=2, fontsize="small")
-    handles, labels = right.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower right", ncols=2, fontsize="small")
-    return figure_files.figure_file(figure)
+    for chart in (left, right):
+        chart.set_yticks(range(len(names)), [TRANSPORTS[name] for name in names])
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the measurement, or one end of a run."""
     parser = argparse.ArgumentParser(description="Measure commands beside images.")
+    parser.add_argument("--radio", choices=list(RADIOS), default="802.11g")
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--transports", nargs="+", default=list(TRANSPORTS), choices=list(TRANSPORTS))
     parser.add_argument("--out", type=Path, help="also write the values into this file")
     parser.add_argument("--figure", type=Path, help="draw the figure into this file")
-    parser.add_argument("--values", type=Path, help="draw values that --out wrote, and measure nothing")
+    parser.add_argument(
+        "--values", type=Path, nargs="+", help="draw values that --out wrote, and measure nothing"
+    )
     parser.add_argument("--multihop", type=Path, default=MULTIHOP)
     for end in ("--receive", "--send", "--load"):
         parser.add_argument(end, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.receive:
-        receive(options.receive, options.seconds)
+        receive(options.receive, options.seconds, RADIOS[options.radio].image)
         return 0
     if options.send:
-        send(options.send, "10.0.0.5", options.seconds, options.load)
+        send(options.send, "10.0.0.5", options.seconds, RADIOS[options.radio].image, options.load)
         return 0
     options.multihop = options.multihop.resolve()
     rows: list[dict[str, Any]] = []
     if options.values:
-        rows = [json.loads(line) for line in options.values.read_text().splitlines()]
+        rows = [json.loads(line) for path in options.values for line in path.read_text().splitlines()]
         options.transports = []
     for transport in options.transports:
         for load in LOADS:
             runs = [measured(options, transport, load, seed + 1) for seed in range(options.runs)]
-            p50, p99, rate = summary([times for times, _ in runs])
+            p50, p99, rate = summary([times for times, _ in runs], RADIOS[options.radio].image)
             lost = max(lost for _, lost in runs)
-            row = {"transport": transport, "load": load, "p50": p50, "p99": p99, "rate": rate, "lost": lost}
+            row = {"radio": options.radio, "transport": transport, "load": load}
+            row |= {"p50": p50, "p99": p99, "rate": rate, "lost": lost}
             shown = {
                 key: round(value, 3) if isinstance(value, float) else value for key, value in row.items()
             }

@@ -47,6 +47,9 @@ enum Command {
         to: SocketAddr,
         #[arg(long, default_value_t = 10.0)]
         seconds: f64,
+        /// Size of an image, bytes.
+        #[arg(long, default_value_t = 2_000_000)]
+        image: usize,
         /// Send no images.
         #[arg(long)]
         no_images: bool,
@@ -73,9 +76,10 @@ async fn main() -> Result<()> {
         }
         Command::Server { listen, messages: true, .. } => messages::serve(listening(listen)?).await,
         Command::Server { listen, .. } => serve(listen).await,
-        Command::Messages { to, seconds, no_images, no_commands } => {
+        Command::Messages { to, seconds, image, no_images, no_commands } => {
             let (_endpoint, connection) = connect(to, TransportConfig::default()).await?;
-            messages::send(connection, Duration::from_secs_f64(seconds), !no_commands, !no_images).await
+            let image = (!no_images).then_some(image);
+            messages::send(connection, Duration::from_secs_f64(seconds), !no_commands, image).await
         }
         Command::Telemetry { to, seconds, buffer } => {
             let mut transport = TransportConfig::default();

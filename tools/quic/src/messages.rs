@@ -36,7 +36,7 @@ async fn receive(mut stream: RecvStream, arrived: Arc<Mutex<Arrived>>) -> Result
     let mut head = [0; 9];
     stream.read_exact(&mut head).await?;
     let departure = u64::from_be_bytes(*head.last_chunk().context("nine bytes")?);
-    stream.read_to_end(IMAGE_BYTES).await?;
+    stream.read_to_end(MAX_BYTES).await?;
     let times = [departure, now()?];
     let mut arrived = arrived.lock().expect("no task panics");
     if head[0] == COMMAND {
@@ -47,14 +47,19 @@ async fn receive(mut stream: RecvStream, arrived: Arc<Mutex<Arrived>>) -> Result
     Ok(())
 }
 
-/// Sends commands ten times a second, and images one after another, for this time.
-pub async fn send(connection: Connection, length: Duration, commands: bool, images: bool) -> Result<()> {
+/// Sends commands ten times a second, and images of this size one after another, for this time.
+pub async fn send(
+    connection: Connection,
+    length: Duration,
+    commands: bool,
+    image: Option<usize>,
+) -> Result<()> {
     let mut tasks = JoinSet::new();
     if commands {
         tasks.spawn(send_commands(connection.clone()));
     }
-    if images {
-        tasks.spawn(send_images(connection.clone()));
+    if let Some(bytes) = image {
+        tasks.spawn(send_images(connection.clone(), bytes));
     }
     sleep(length).await;
     tasks.shutdown().await;
@@ -73,9 +78,9 @@ async fn send_commands(connection: Connection) -> Result<()> {
     }
 }
 
-async fn send_images(connection: Connection) -> Result<()> {
+async fn send_images(connection: Connection, bytes: usize) -> Result<()> {
     loop {
-        send_one(connection.clone(), message(IMAGE, IMAGE_BYTES)?, 0).await?;
+        send_one(connection.clone(), message(IMAGE, bytes)?, 0).await?;
     }
 }
 
@@ -107,4 +112,5 @@ pub fn any(to: SocketAddr) -> &'static str {
 const COMMAND: u8 = 0;
 const IMAGE: u8 = 1;
 const COMMAND_BYTES: usize = 2_000;
-const IMAGE_BYTES: usize = 2_000_000;
+/// Longest message that is received, bytes.
+const MAX_BYTES: usize = 10_000_000;
