@@ -32,7 +32,7 @@ test: ## Run everything that CI runs; for a single step: python3 tools/test.py S
 	@$(PYTHON) tools/test.py
 
 .PHONY: release-check
-release-check: ## Check everything that a release publishes, with two builds that must agree (half an hour)
+release-check: ## Check everything that a release publishes, with two builds that must agree (many minutes)
 	@$(PYTHON) tools/test.py supply biome manifests workflows metadata package sbom reproducible interfaces
 
 .PHONY: sanitize
