@@ -105,26 +105,30 @@ def measured(interval: float, per_ack: int) -> tuple[float, float]:
     return goodput / 1000 * DATA / PAYLOAD, fmean(backwards) if backwards else 1.0
 
 
+MESH: dict[str, Any] = {**BASE, "flow": [{"start": 1.0, "transport": "mesh"}]}
 SHOWN = (
-    ("mesh: one train at a time", {**BASE, "flow": [{"start": 1.0, "transport": "mesh"}]}),
-    ("a train every 30 ms, no ACKs", trains(0.030, 0)),
-    ("a train every 30 ms, an ACK for each", trains(0.030, 1)),
+    ("mesh: one train at a time", MESH, 8.0),
+    ("mesh: two trains at a time", MESH, 10.0),
+    ("a train every 30 ms, no ACKs", trains(0.030, 0), 8.0),
+    ("a train every 30 ms, an ACK for each", trains(0.030, 1), 8.0),
 )
+"""Panels of the figure: title, scenario, and its first second."""
+SPAN = 0.3
+"""Seconds that a panel shows."""
 
 
 def draw() -> str:
     """The way of segments and ACKs over the chain: time against node, as SVG."""
-    start, stop = 8.0, 8.2
     with report.drawing():
-        figure = report.Picture(figsize=(6.0, 6.4), layout="constrained")
+        figure = report.Picture(figsize=(6.0, 8.0), layout="constrained")
         panels: Sequence[Any] = figure.subplots(len(SHOWN), 1, sharex=True)
-    for panel, (title, scenario) in zip(panels, SHOWN, strict=True):
-        for back, way, lost in ways(scenario, start, stop):
+    for panel, (title, scenario, start) in zip(panels, SHOWN, strict=True):
+        for back, way, lost in ways(scenario, start, start + SPAN):
             colour, width = (theme.OTHERS[3].colour, 1.8) if back else (theme.OTHERS[0].colour, 0.8)
             panel.plot(*zip(*way, strict=True), color=colour, linewidth=width)
             if lost is not None:
                 panel.plot(*lost, "X", color=theme.PAGE["lost"][0])
-        panel.set(ylabel="node", title=title, xlim=(0, 1000 * (stop - start)), yticks=range(0, HOPS + 1, 2))
+        panel.set(ylabel="node", title=title, xlim=(0, 1000 * SPAN), yticks=range(0, HOPS + 1, 2))
     panels[-1].set_xlabel("time, ms")
     return figure_files.figure_file(figure)
 

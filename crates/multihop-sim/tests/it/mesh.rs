@@ -38,6 +38,13 @@ fn one_train_at_a_time_fills_four_aggregating_hops() {
     assert!(delay < 25.0, "{delay} ms");
 }
 
+/// One train at a time delivers 6.5 Mb/s over nine hops.
+#[test]
+fn two_trains_at_a_time_use_the_air_of_nine_aggregating_hops() {
+    let goodput = result(&chain(9, "mesh", AGGREGATING)).totals.goodput_kbps;
+    assert!(goodput > 7_300.0, "{goodput} kb/s");
+}
+
 /// With a wire of 40 ms each way trains deliver 15 Mb/s: between two of them the radio is idle.
 #[test]
 fn trains_end_where_most_of_a_round_trip_passes_on_a_wire() {

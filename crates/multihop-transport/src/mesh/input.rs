@@ -149,7 +149,7 @@ impl MeshEnd {
         if let Some(sample) = news.round_trip {
             one.rtt.sample(sample);
             one.control.on_round_trip(now, sample);
-            one.trains.on_round_trip(sample, arrived);
+            one.trains.on_round_trip(now, sample, arrived);
         }
         let answered = one.frozen.is_some_and(|since| self.send.newest(path) >= since);
         if answered || (is_only && self.send.is_empty()) {
@@ -204,7 +204,7 @@ impl MeshEnd {
             Notice::PathInfo { hops } => {
                 let first = &mut self.paths[0];
                 first.control.set_hops(hops);
-                first.trains.on_new_path();
+                first.trains.on_new_path(hops);
                 self.recv.on_new_path();
             }
         }

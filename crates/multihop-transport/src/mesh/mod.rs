@@ -27,6 +27,7 @@ mod path;
 mod paths;
 mod receiver;
 mod sender;
+mod several;
 mod skipped;
 mod trains;
 mod wire;
@@ -478,7 +479,7 @@ impl MeshEnd {
         let (every, hold) = self.paths[path].leave(now, &self.config, ack_hold);
         let one = &self.paths[path];
         // The last segment, or the last that the window allows: nothing follows that would cause an ACK.
-        let ends_train = one.uses_trains() && !one.trains.is_leaving();
+        let ends_train = one.uses_trains() && !one.trains.is_leaving() && !one.trains.shares_ack();
         let ask = data.ask
             || ends_train
             || (ack_hold.is_none() && !self.send.can_send())

@@ -92,6 +92,9 @@ impl Path {
             // A train goes from hop to hop like a single frame, and waits for nothing of its own flow. Part of another one would
             // only contend with it where it fills the path.
             let (window, train) = (self.whole_window().max(self.train()), self.train());
+            if self.trains.spacing().is_some() {
+                return (window / train).max(SEVERAL) * train;
+            }
             return if self.trains.fill_the_path() { window / train * train } else { window };
         }
         // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late.
@@ -153,6 +156,10 @@ impl Path {
             // All parts of a train arrive within a round trip, whatever the rate is.
             self.hold = self.hold.min(self.rtt.srtt().unwrap_or(self.hold));
         }
+        if let Some(spacing) = self.trains.spacing() {
+            // The ACK waits for the next train, which may be late.
+            self.hold = (spacing + spacing / 2).min(config.ack_hold);
+        }
         let every = match ack_hold {
             Some(hold) => {
                 self.hold = hold.min(config.ack_hold);
@@ -170,7 +177,7 @@ impl Path {
         } else {
             let Some(size) = self.trains.leave() else { return };
             let faster = if self.uses_trains() { TRAIN_PACE } else { 1 };
-            gap * u64::from(size) / faster
+            self.trains.spacing().unwrap_or(gap * u64::from(size) / faster)
         };
         // A sender makes up for little of the time in which it did not transmit, unless its host was late.
         let lateness = self.lateness(now, config);
@@ -198,7 +205,8 @@ impl Path {
             return 1;
         }
         if self.uses_trains() {
-            return self.least_per_ack();
+            let trains = if self.trains.spacing().is_some() { 2 } else { 1 };
+            return self.least_per_ack() * trains;
         }
         let quarter = u8::try_from(self.whole_window() / 4).unwrap_or(u8::MAX);
         let most = MAX_PER_ACK.max(config.ack_every);
@@ -306,6 +314,8 @@ impl Path {
 /// Number of segments of urgent messages that may leave before their turn: with the one whose turn it is, a message of
 /// three segments leaves at once.
 pub(super) const AHEAD: usize = 2;
+/// Number of trains that may be in flight where several are under way: two more leave before the ACK of two arrives.
+const SEVERAL: usize = 4;
 /// Factor on the pacing rate of trains. ACKs release trains; pacing only separates trains after a pause.
 const TRAIN_PACE: u64 = 2;
 /// Fraction of the time without an ACK after which messages with a deadline leave again: a path that is back is found after

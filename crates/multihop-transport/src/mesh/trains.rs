@@ -1,7 +1,8 @@
 //! Trains: segments that leave together, so that radios that aggregate carry them from hop to hop in one frame.
 
-use multihop_core::Duration;
+use multihop_core::{Duration, Instant};
 
+use super::several::{Alone, Several};
 use super::worth::Worth;
 
 /// Size of trains: segments that leave together, so that a radio can aggregate them in one frame.
@@ -9,11 +10,16 @@ use super::worth::Worth;
 pub(super) struct Trains {
     /// Segments of a train; 1 on paths that do not aggregate.
     size: f64,
+    /// Largest size so far on this path.
+    largest: f64,
     /// Number of segments of the current train that have not left.
     left: u32,
     frames: Longest,
     probes: Probes,
     worth: Worth,
+    several: Several,
+    /// Whether the number of trains that have begun is odd.
+    is_odd: bool,
 }
 
 /// The most segments that arrived in one frame, by the newest ACKs.
@@ -67,10 +73,13 @@ impl Trains {
     pub(super) fn new() -> Self {
         Self {
             size: 1.0,
+            largest: 1.0,
             left: 0,
             frames: Longest::default(),
             probes: Probes::new(),
             worth: Worth::default(),
+            several: Several::new(0),
+            is_odd: false,
         }
     }
 
@@ -89,6 +98,17 @@ impl Trains {
         self.worth.is_whole_path()
     }
 
+    /// Time between the departures of two trains where several are under way; `None` if a train waits for the ACK of the
+    /// last one.
+    pub(super) fn spacing(&self) -> Option<Duration> {
+        self.several.spacing().filter(|_| self.have_several())
+    }
+
+    /// Whether the newest train and the next one have one ACK. ACKs meet trains in the middle of the path.
+    pub(super) fn shares_ack(&self) -> bool {
+        self.is_odd && self.spacing().is_some()
+    }
+
     /// Segments of the next train.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most MAX_SIZE")]
     pub(super) const fn next(&self) -> u32 {
@@ -103,6 +123,7 @@ impl Trains {
     /// Records that a segment leaves. Returns the size of a train that begins with the segment.
     pub(super) fn leave(&mut self) -> Option<u32> {
         let begins = (self.left == 0).then(|| self.next());
+        self.is_odd ^= begins.is_some();
         self.probes.is_due = false;
         self.left = begins.unwrap_or(self.left) - 1;
         begins
@@ -115,21 +136,32 @@ impl Trains {
 
     /// Records a round trip that an ACK for so many new segments ended. One for less than half of a train is of a
     /// repeated segment, or of the rest of a train.
-    pub(super) fn on_round_trip(&mut self, round_trip: Duration, arrived: u64) {
+    pub(super) fn on_round_trip(&mut self, now: Instant, round_trip: Duration, arrived: u64) {
         if !self.have_several() {
             return self.worth.on_single(round_trip);
         }
         if arrived as f64 >= self.size / 2.0 {
-            self.worth.on_train(round_trip);
+            if self.spacing().is_none() {
+                self.worth.on_train(round_trip);
+            }
+            self.several.on_ack(now, arrived, self.alone());
         }
         if !self.worth.is_given() {
             self.size = 1.0;
         }
     }
 
-    /// Forgets measurements, since the path to the peer has changed.
-    pub(super) fn on_new_path(&mut self) {
+    /// One train at a time, if nothing else was on a path that the train fills.
+    fn alone(&self) -> Option<Alone> {
+        let (crossing, round_trip) = self.worth.alone().filter(|_| self.fill_the_path())?;
+        Some(Alone { crossing, rate: self.size / round_trip.as_secs_f64() })
+    }
+
+    /// Forgets measurements, since the path to the peer has changed and now has so many hops.
+    pub(super) fn on_new_path(&mut self, hops: u8) {
         self.worth = Worth::default();
+        self.several = Several::new(hops);
+        self.largest = 1.0;
     }
 
     /// Counts the segments beyond the first one that arrived in one frame, as an ACK reports.
@@ -147,6 +179,10 @@ impl Trains {
         let (least, most) = if longest < 2 { (1.0, 1.0) } else { (MIN_SIZE, f64::from(longest + 1)) };
         let size = if most >= self.size { self.size + GROWTH } else { most.max(self.size - 1.0) };
         self.size = size.clamp(least, MAX_SIZE);
+        if self.size > self.largest {
+            self.largest = self.size;
+            self.several.on_growth();
+        }
     }
 }
 
@@ -190,17 +226,17 @@ mod tests {
     fn segments_leave_alone_where_trains_take_hardly_longer() {
         let mut trains = Trains::new();
         let ms = Duration::from_millis;
-        trains.on_round_trip(ms(80), 1);
+        trains.on_round_trip(Instant::ZERO, ms(80), 1);
         trains.on_ack(3);
         assert_eq!(trains.next(), 12);
         for _ in 0..16 {
-            trains.on_round_trip(ms(300), 5);
-            trains.on_round_trip(ms(90), 12);
+            trains.on_round_trip(Instant::ZERO, ms(300), 5);
+            trains.on_round_trip(Instant::ZERO, ms(90), 12);
         }
         assert_eq!(trains.next(), 1, "ACKs for less than half of a train do not count");
         trains.on_ack(3);
         assert_eq!(trains.next(), 1);
-        trains.on_new_path();
+        trains.on_new_path(1);
         trains.on_ack(3);
         assert_eq!(trains.next(), 12);
     }

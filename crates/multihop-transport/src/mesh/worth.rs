@@ -10,10 +10,14 @@ pub(super) struct Worth {
     single: Option<Duration>,
     /// Sum of the round trips of the newest trains, fewer than [`TRAINS`].
     sum: Duration,
+    /// Shortest round trip in the sum.
+    shortest: Duration,
     /// Number of trains in the sum.
     count: u32,
     /// Mean round trip of the last [`TRAINS`] trains that were counted.
     trains: Option<Duration>,
+    /// Whether these round trips were alike, so that nothing else was on the path.
+    are_alike: bool,
 }
 
 impl Worth {
@@ -25,6 +29,13 @@ impl Worth {
     /// Whether one train fills the path: almost all of its round trip is the airtime of the train itself.
     pub(super) fn is_whole_path(&self) -> bool {
         self.is_longer(4, 1).unwrap_or(false)
+    }
+
+    /// Time from the departure of a train to its arrival, and its round trip; `None` if other traffic was on the path, or
+    /// if that is unknown.
+    pub(super) fn alone(&self) -> Option<(Duration, Duration)> {
+        let round_trip = self.trains.filter(|_| self.are_alike)?;
+        Some((round_trip.saturating_sub(self.single? / 2), round_trip))
     }
 
     /// Whether the round trip of trains is at least `times` / `of` times that of single segments; `None` if either is unknown.
@@ -40,10 +51,13 @@ impl Worth {
 
     /// Takes the round trip of a train.
     pub(super) fn on_train(&mut self, round_trip: Duration) {
+        self.shortest = if self.count == 0 { round_trip } else { self.shortest.min(round_trip) };
         self.sum += round_trip;
         self.count += 1;
         if self.count == TRAINS {
-            self.trains = Some(self.sum / u64::from(TRAINS));
+            let mean = self.sum / u64::from(TRAINS);
+            self.are_alike = mean * ALIKE < self.shortest * (ALIKE + 1);
+            self.trains = Some(mean);
             (self.sum, self.count) = (Duration::ZERO, 0);
         }
     }
@@ -51,6 +65,8 @@ impl Worth {
 
 /// Number of trains whose mean round trip decides.
 const TRAINS: u32 = 16;
+/// Round trips are alike if the mean exceeds the shortest one by less than the reciprocal of this number.
+const ALIKE: u64 = 10;
 
 #[cfg(test)]
 mod tests {
@@ -77,6 +93,17 @@ mod tests {
             "another train is needed while the first one is on the wire"
         );
         assert!(!after(ms(80), ms(119)).is_given(), "a wire of 40 ms each way");
+    }
+
+    #[test]
+    fn round_trips_of_different_lengths_show_other_traffic() {
+        let mut worth = after(ms(4), ms(38));
+        assert_eq!(worth.alone(), Some((ms(36), ms(38))));
+        (1..TRAINS).for_each(|_| worth.on_train(ms(38)));
+        worth.on_train(ms(150));
+        assert_eq!(worth.alone(), None);
+        (0..TRAINS).for_each(|_| worth.on_train(ms(76)));
+        assert_eq!(worth.alone(), Some((ms(74), ms(76))), "the path is slower, and idle again");
     }
 
     #[test]
