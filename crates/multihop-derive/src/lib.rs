@@ -1,8 +1,23 @@
-//! Derives of the traits `Settings` and `Field` of `multihop_core::settings`, which re-exports them with an example.
+//! Derives of the traits `Settings` and `Field` of `multihop_core::settings`, which re-exports them and describes their
+//! attributes.
 //!
 //! A key of a configuration is described once: by a field, its doc comment and its attribute `#[key(...)]`. The derive
 //! turns them into the call that visits the key. It uses no other crate: parsers of Rust take longer to compile than all
 //! configurations.
+//!
+//! ```
+//! use multihop_core::settings::Settings;
+//!
+//! /// Parameters of a protocol.
+//! #[derive(Clone, Debug, Settings)]
+//! struct Config {
+//!     /// Largest number of packets that wait for a route.
+//!     #[key(1..=100_000, default = 64)]
+//!     buffer_packets: usize,
+//! }
+//!
+//! assert_eq!(Config::default().buffer_packets, 64);
+//! ```
 
 mod code;
 mod expand;
