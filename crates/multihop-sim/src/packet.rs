@@ -13,7 +13,7 @@ use crate::real::{EthernetFrame, RealPacket, WifiFrame};
 use crate::segment::{Envelope, format};
 
 /// An IP packet, an ARP message, or an Ethernet frame of a real kernel.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Packet {
     /// Unique number of the packet.
     pub uid: u64,
@@ -38,6 +38,12 @@ pub struct Packet {
     pub route: Option<Arc<SourceRoute>>,
     /// Contents of the packet, for example a segment or a routing message.
     pub body: Body,
+}
+
+impl Clone for Packet {
+    fn clone(&self) -> Self {
+        Self { route: self.route.clone(), body: self.body.clone(), ..*self }
+    }
 }
 
 /// The data that caused its receiver to send an ACK.

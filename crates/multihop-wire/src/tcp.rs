@@ -16,7 +16,7 @@ mod options;
 pub const PROTOCOL: u8 = 6;
 
 /// A TCP segment without its checksum, which [`emit`](Self::emit) computes.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Debug, Default, Eq, PartialEq)]
 pub struct Segment {
     /// Source port in the TCP header.
     pub source: u16,
@@ -46,6 +46,14 @@ pub struct Segment {
     pub options: Options,
     /// Application data of the segment.
     pub payload: Payload,
+}
+
+impl Clone for Segment {
+    // A derived implementation would copy field by field through registers; each simulated hop copies a segment.
+    #[inline(never)]
+    fn clone(&self) -> Self {
+        Self { payload: self.payload.clone(), ..*self }
+    }
 }
 
 /// The ECN field of an IP header (RFC 3168 §5, RFC 9331 §1.2).
