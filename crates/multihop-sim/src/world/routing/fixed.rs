@@ -68,10 +68,13 @@ impl FixedRoutes {
 impl Graph {
     fn next_hop(&mut self, node: NodeId, destination: NodeId) -> Option<NodeId> {
         let around = self.towards.get_mut(destination.index())?;
-        if !around.as_ref().is_some_and(|around| around.knows(node)) {
-            *around = Some(search(&self.neighbours, destination, node, &mut self.found));
+        if let Some(known) = around {
+            let next = known.next_hop(node);
+            if next.is_some() || known.is_whole {
+                return next;
+            }
         }
-        around.as_ref()?.next_hop(node)
+        around.insert(search(&self.neighbours, destination, node, &mut self.found)).next_hop(node)
     }
 }
 
@@ -88,10 +91,6 @@ struct Around {
 impl Around {
     fn next_hop(&self, node: NodeId) -> Option<NodeId> {
         self.next.binary_search_by_key(&node, |&(node, _)| node).ok().map(|place| self.next[place].1)
-    }
-
-    fn knows(&self, node: NodeId) -> bool {
-        self.is_whole || self.next_hop(node).is_some()
     }
 }
 
