@@ -73,6 +73,9 @@ impl ThresholdReceiver {
     /// Processes the first bit of a frame. `capture` is the power ratio from which the frame being received
     /// survives another signal.
     pub fn signal_starts(&mut self, now: Instant, arrival: &Arrival, capture: f64) -> Effect {
+        if self.current.as_ref().is_some_and(|current| current.power >= capture * arrival.power) {
+            return Effect::TooWeakToDisturb;
+        }
         let state = match (now < self.transmitting_until, arrival.decodable) {
             (true, _) => State::Missed,
             (false, true) => State::Good,
@@ -83,9 +86,6 @@ impl ThresholdReceiver {
             self.current = Some(arriving);
             return Effect::Occupied;
         };
-        if current.power >= capture * arrival.power {
-            return Effect::TooWeakToDisturb;
-        }
         // A stronger second frame is not captured either, because ns-2 has no late capture. The frame that
         // ends later occupies the receiver.
         if arrival.end > current.end {
