@@ -5,7 +5,8 @@
 
 In virtual time prints how many runs had the result of a run without load: all output of the programs, and
 the virtual time at the end. In real time prints each goodput of iperf3 at the receiver with the verdict of
-`multihop.lab`. Needs pytest, stress-ng, iperf3 and curl.
+`multihop.lab`. Needs pytest, stress-ng, iperf3 and curl, and
+the command multihop: that of the package, or the path in MULTIHOP, or the one on PATH.
 """
 
 from __future__ import annotations

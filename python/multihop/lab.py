@@ -508,7 +508,7 @@ class _Link:
             )
         except OSError as error:
             self._errors.close()
-            raise LabError(f"cannot run {words[0]}: {error.strerror}") from None
+            raise LabError(_unusable(words[0], error)) from None
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         try:
@@ -635,6 +635,11 @@ def _command() -> str:
     return shutil.which("multihop") or COMMAND
 
 
+def _unusable(command: str, error: OSError) -> str:
+    """Error message for a command that cannot run."""
+    return f"cannot run {command}: {error.strerror}; set MULTIHOP to the path of the command multihop"
+
+
 def _range(table: Mapping[str, Any]) -> float:
     """Range of the slowest rate of a scenario's radio, in metres."""
     pair = {**table, "topology": {"kind": "chain", "hops": 1}, "flow": [{"transport": "newreno"}]}
@@ -642,7 +647,7 @@ def _range(table: Mapping[str, Any]) -> float:
     try:
         done = subprocess.run(words, input=json.dumps(pair), capture_output=True, text=True, check=False)
     except OSError as error:
-        raise LabError(f"cannot run {words[0]}: {error.strerror}") from None
+        raise LabError(_unusable(words[0], error)) from None
     found = re.search(r"reaches (\d+) m", done.stdout + done.stderr)
     if found is None:
         raise LabError(done.stderr.strip().removeprefix("multihop: ") or "the scenario has no range")
