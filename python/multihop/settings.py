@@ -1447,8 +1447,8 @@ class Radio(TypedDict, total=False):
 
     streams: int
     """Limit of spatial streams of data, with 802.11n and later. Rate control uses no rate with more.
-    Default: those of radio.rate, one if it is not given; with the budget ns-2 the most that the physical layer
-    has.
+    Default: those of radio.rate, one if it is not given; with the budget ns-2 the most that the
+    physical layer has.
     """
 
     capture_db: float
