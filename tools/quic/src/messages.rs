@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nix::time::{ClockId, clock_gettime};
-use quinn::{Connection, Endpoint, RecvStream, VarInt};
+use quinn::{Connection, Endpoint, RecvStream, SendStream, VarInt};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
@@ -80,16 +80,17 @@ async fn send_commands(connection: Connection) -> Result<()> {
 
 async fn send_images(connection: Connection, bytes: usize) -> Result<()> {
     loop {
-        send_one(connection.clone(), message(IMAGE, bytes)?, 0).await?;
+        // Further images would fill the connection's buffer, and commands would wait for room in it.
+        send_one(connection.clone(), message(IMAGE, bytes)?, 0).await?.stopped().await?;
     }
 }
 
-async fn send_one(connection: Connection, message: Vec<u8>, priority: i32) -> Result<()> {
+async fn send_one(connection: Connection, message: Vec<u8>, priority: i32) -> Result<SendStream> {
     let mut stream = connection.open_uni().await?;
     stream.set_priority(priority)?;
     stream.write_all(&message).await?;
     stream.finish()?;
-    Ok(())
+    Ok(stream)
 }
 
 fn message(kind: u8, length: usize) -> Result<Vec<u8>> {
