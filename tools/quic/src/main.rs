@@ -15,9 +15,7 @@ use clap::Parser;
 use multihop_quic::ControlFactory;
 use multihop_transport::congestion::Variant;
 use nix::sys::resource::{UsageWho, getrusage};
-use quinn::{
-    ClientConfig, Connection, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig, VarInt,
-};
+use quinn::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
 #[derive(Parser)]
@@ -79,10 +77,7 @@ async fn main() -> Result<()> {
         Command::Server { listen, messages: true, .. } => messages::serve(listening(listen)?).await,
         Command::Server { listen, .. } => serve(listen).await,
         Command::Messages { to, seconds, image, no_images, no_commands } => {
-            // One image after another, not all at a time.
-            let mut transport = TransportConfig::default();
-            transport.send_fairness(false);
-            let (_endpoint, connection) = connect(to, transport).await?;
+            let (_endpoint, connection) = connect(to, TransportConfig::default()).await?;
             let image = (!no_images).then_some(image);
             messages::send(connection, Duration::from_secs_f64(seconds), !no_commands, image).await
         }
@@ -112,11 +107,7 @@ async fn main() -> Result<()> {
 fn listening(listen: SocketAddr) -> Result<Endpoint> {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     let key = PrivateKeyDer::Pkcs8(own.signing_key.serialize_der().into());
-    let mut config = ServerConfig::with_single_cert(vec![own.cert.der().clone()], key)?;
-    // Each message is a stream, and quinn's send buffer has room for more than a hundred short images.
-    let mut transport = TransportConfig::default();
-    transport.max_concurrent_uni_streams(VarInt::from_u32(10_000));
-    config.transport_config(Arc::new(transport));
+    let config = ServerConfig::with_single_cert(vec![own.cert.der().clone()], key)?;
     Ok(Endpoint::server(config, listen)?)
 }
 
