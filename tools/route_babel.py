@@ -18,7 +18,6 @@ import argparse
 import contextlib
 import itertools
 import json
-import os
 import re
 import socket
 import statistics
@@ -28,10 +27,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from attack_route import enter
+from cabled import Host, cabled, interface, ip, wait_for
 from real_programs import MULTIHOP
 
 COST = 96
@@ -43,18 +43,10 @@ KINDS = {"babeld": (False, False), "both": (True, False), "multihop": (True, Tru
 
 
 @dataclass
-class Router:
-    """A namespace with a daemon."""
+class Router(Host):
+    """A host with a daemon of either kind."""
 
-    number: int
-    is_ours: bool
-    interfaces: list[str] = field(default_factory=list)
-    daemon: subprocess.Popen[bytes] | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the namespace."""
-        return f"babel-{os.getpid()}-{self.number}"
+    is_ours: bool = False
 
     def address(self, family: int) -> str:
         """Address of the router in a family."""
@@ -73,11 +65,8 @@ class Network:
     def start(self) -> None:
         """Start the daemon of each router in its namespace."""
         for router in self.routers:
-            router.daemon = subprocess.Popen(
-                ["ip", "netns", "exec", router.name, *self.words(router)],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+            words = router.words(*self.words(router))
+            router.daemon = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def words(self, router: Router) -> list[str]:
         """The command of a router."""
@@ -128,9 +117,7 @@ class Network:
         """Seconds without answers after a link has gone down."""
         one, other = (self.routers[end] for end in link)
         command = ["ping", "-n", "-D", "-i", "0.02", "-W", "1", "-I", one.address(4), other.address(4)]
-        ping = subprocess.Popen(
-            ["ip", "netns", "exec", one.name, *command], stdout=subprocess.PIPE, text=True
-        )
+        ping = subprocess.Popen(one.words(*command), stdout=subprocess.PIPE, text=True)
         lines: list[str] = []
         reader = threading.Thread(target=lambda: lines.extend(ping.stdout or []))
         reader.start()
@@ -149,20 +136,11 @@ class Network:
         return max(later - earlier for earlier, later in itertools.pairwise(times))
 
 
-def wait_for(is_so: Callable[[], bool], patience: float = 180.0) -> None:
-    """Wait until something is so."""
-    begin = time.monotonic()
-    while not is_so():
-        if time.monotonic() - begin > patience:
-            sys.exit(f"nothing after {patience:.0f} s")
-        time.sleep(0.1)
-
-
 def metrics(router: Router, multihop: Path) -> dict[str, int]:
     """Metrics of a router's routes, by their address."""
     try:
         if router.is_ours:
-            command = ["ip", "netns", "exec", router.name, str(multihop), "route", "status", "--json"]
+            command = router.words(multihop, "route", "status", "--json")
             status = subprocess.run(command, capture_output=True, check=True).stdout
             routes = json.loads(status)["routes"]
             return {to.split("/")[0]: route["cost"] for to, route in routes.items()}
@@ -195,72 +173,34 @@ def in_namespace(name: str, function: Callable[[], str]) -> str:
     return "".join(results)
 
 
-def ip(*words: str) -> None:
-    """Run the command ip."""
-    subprocess.run(["ip", *words], check=True)
-
-
-def interface(link: tuple[int, int], end: int) -> str:
-    """Name of the interface at an end of a link."""
-    return f"x{link[end]}to{link[1 - end]}"
-
-
 @contextlib.contextmanager
 def network(kind: str, size: int, multihop: Path) -> Iterator[Network]:
     """Namespaces on a ring with chords, without daemons yet."""
     even, odd = KINDS[kind]
-    routers = [Router(number, odd if number % 2 else even) for number in range(size)]
+    routers = [Router(number, is_ours=odd if number % 2 else even) for number in range(size)]
     ring = [(number, (number + 1) % size) for number in range(size)]
     chords = [(number, number + size // 2) for number in range(0, size // 2, 2)]
+
+    def prepare(router: Host) -> None:
+        parameters = ["net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.all.forwarding=1"]
+        command = router.words("sysctl", "-qw", *parameters, "net.ipv4.ip_forward=1")
+        subprocess.run(command, check=True)
+        own = routers[router.number]
+        ip("-n", router.name, "addr", "add", f"{own.address(4)}/32", "dev", "lo")
+        ip("-n", router.name, "addr", "add", f"{own.address(6)}/128", "dev", "lo")
+
     with tempfile.TemporaryDirectory() as folder:
         made = Network(routers, ring + chords, multihop, Path(folder))
-        try:
-            for router in routers:
-                ip("netns", "add", router.name)
-                parameters = ["net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.all.forwarding=1"]
-                command = ["sysctl", "-qw", *parameters, "net.ipv4.ip_forward=1"]
-                subprocess.run(["ip", "netns", "exec", router.name, *command], check=True)
-                ip("-n", router.name, "link", "set", "lo", "up")
-                ip("-n", router.name, "addr", "add", f"{router.address(4)}/32", "dev", "lo")
-                ip("-n", router.name, "addr", "add", f"{router.address(6)}/128", "dev", "lo")
-            for number, link in enumerate(made.links):
-                names = [routers[end].name for end in link]
-                mine, theirs = interface(link, 0), interface(link, 1)
-                ip("link", "add", mine, "netns", names[0], "type", "veth", "peer", theirs, "netns", names[1])
-                for end, name in enumerate((mine, theirs)):
-                    routers[link[end]].interfaces.append(name)
-                    ip("-n", names[end], "addr", "add", f"10.0.{number}.{end + 1}/24", "dev", name)
-                    ip("-n", names[end], "link", "set", name, "up")
+        with cabled(routers, made.links, prepare):
             yield made
-        finally:
-            for router in routers:
-                if router.daemon:
-                    router.daemon.kill()
-                    router.daemon.wait()
-                subprocess.run(["ip", "netns", "del", router.name], check=False)
-
-
-def usage(router: Router) -> tuple[float, int, int]:
-    """Processor time in seconds, resident memory and its private part in kB of a router's daemon."""
-    assert router.daemon is not None
-    return usage_of(router.daemon.pid)
-
-
-def usage_of(process: int) -> tuple[float, int, int]:
-    """Processor time in seconds, resident memory and its private part in kB of a process."""
-    folder = Path(f"/proc/{process}")
-    times = (folder / "stat").read_text().rsplit(")", 1)[1].split()
-    status = (folder / "status").read_text()
-    memory = [int(re.search(rf"{name}:\s+(\d+)", status)[1]) for name in ("VmRSS", "RssAnon")]  # type: ignore[index]
-    return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"), memory[0], memory[1]
 
 
 def idle(made: Network, seconds: float) -> None:
     """Print memory and processor time of the daemons while nothing happens."""
-    before = {router.number: usage(router)[0] for router in made.routers}
+    before = {router.number: router.usage()[0] for router in made.routers}
     time.sleep(seconds)
     for is_ours, name in ((True, "multihop"), (False, "babeld")):
-        used = [(usage(one), before[one.number]) for one in made.routers if one.is_ours == is_ours]
+        used = [(one.usage(), before[one.number]) for one in made.routers if one.is_ours == is_ours]
         if used:
             share = max(after[0] - first for after, first in used) / seconds
             memory, private = (max(after[part] for after, _ in used) for part in (1, 2))
