@@ -18,8 +18,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::Config;
 use crate::kernel::PROTOCOL;
+use crate::observer::Observer;
 use crate::prefix::{Family, Prefix};
-use crate::usage::{Pair, Usage};
+use crate::usage::Pair;
 
 /// A TUN interface that catches packets without a route, and the sockets for resending packets and observing
 /// routes.
@@ -30,7 +31,7 @@ pub(crate) struct Catcher {
     mtu: Option<u16>,
     /// Raw socket that sends whole IP packets.
     raw: Socket,
-    usage: Usage,
+    usage: Observer<Pair>,
     neighbours: News,
     /// Routes into the TUN interface.
     routes: BTreeSet<Route>,
@@ -50,7 +51,7 @@ impl Catcher {
             tun,
             mtu: None,
             raw,
-            usage: Usage::open()?,
+            usage: Observer::open()?,
             neighbours: News::of_neighbours()?,
             routes: BTreeSet::new(),
             refusals: Refusals::default(),
@@ -73,7 +74,7 @@ impl Catcher {
             set_up(self.tun.name(), InterfaceSettings { mtu: Some(mtu), ..InterfaceSettings::default() })?;
             self.mtu = Some(mtu);
         }
-        self.usage.set_interfaces(now, interfaces.iter().map(|interface| interface.index).collect())?;
+        self.usage.set(now, interfaces.iter().map(|interface| interface.index).collect(), ())?;
         let wanted: BTreeSet<_> = match main {
             None => BTreeSet::new(),
             Some(main) => {
@@ -121,10 +122,7 @@ impl Catcher {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> io::Result<()> {
-        if self.deadline().is_some_and(|at| at <= now) {
-            self.usage.look_again(now)?;
-        }
-        Ok(())
+        self.usage.handle_timeout(now)
     }
 
     /// Neighbours that do not answer, each with the number of the interface.

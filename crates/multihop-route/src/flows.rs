@@ -1,24 +1,21 @@
 //! Observation of the flows of this host: the headers of TCP and UDP packets that it transmits.
 
 use std::fmt;
-use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use multihop_core::{Duration, Instant};
+use multihop_core::Duration;
 use multihop_wire::udp;
-use nix::errno::Errno;
 use nix::libc;
-use nix::sys::socket::{MsgFlags, recv};
-use socket2::{Domain, Protocol, SockFilter, Socket, Type};
+use socket2::SockFilter;
 
 use crate::filter::{
-    ABSOLUTE, ADD, BYTE, ETHERTYPE_ALL, ETHERTYPE_IPV4, ETHERTYPE_IPV6, HALF, INDIRECT, JUMP, JUMP_BITS,
-    JUMP_EQUAL, LOAD, LOAD_INDEX, MIN_JUMP, NOTHING, RETURN, SHIFT_LEFT, TO_INDEX, WORD, ancillary, attach,
-    from_interfaces, unless,
+    ABSOLUTE, ADD, BYTE, ETHERTYPE_IPV4, ETHERTYPE_IPV6, HALF, INDIRECT, JUMP, JUMP_BITS, JUMP_EQUAL, LOAD,
+    LOAD_INDEX, MIN_JUMP, NOTHING, RETURN, SHIFT_LEFT, TO_INDEX, WORD, ancillary, from_interfaces, unless,
 };
+use crate::observer::Observed;
 
-/// Flow of TCP or UDP packets in one direction.
+/// Flow of TCP or UDP packets in one direction. Packets that leave inside IPv6 packets along a reserved path belong to
+/// flows, too.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Flow {
     /// Address from which the packets leave.
@@ -45,96 +42,19 @@ impl Flow {
     }
 }
 
-/// Observes one packet of each flow per second, also of flows whose packets leave inside IPv6 packets along a reserved
-/// path. The kernel's filter drops further packets of flows that were seen.
-#[derive(Debug)]
-pub(crate) struct FlowWatch {
-    socket: Socket,
-    interfaces: Vec<u32>,
+impl Observed for Flow {
     /// Ports of the observed flows; empty: all flows of TCP.
-    ports: Vec<u16>,
-    seen: Vec<Flow>,
-    /// Instant at which flows are reported again; `None` if none was seen, and the kernel had memory for the filter.
-    again_at: Option<Instant>,
-}
+    type Scope = Vec<u16>;
+    const INTERVAL: Duration = Duration::from_secs(1);
+    /// A busy host sends packets of further flows, which another interval shows.
+    const MAX: usize = 16;
 
-impl FlowWatch {
-    /// Opens the packet socket, which sees nothing yet. Needs `CAP_NET_RAW`.
-    pub(crate) fn open() -> io::Result<Self> {
-        let all = Protocol::from(i32::from(ETHERTYPE_ALL.to_be()));
-        let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking().cloexec(), Some(all))?;
-        let mut watch =
-            Self { socket, interfaces: Vec::new(), ports: Vec::new(), seen: Vec::new(), again_at: None };
-        watch.attach(Instant::ZERO)?;
-        // Packets that arrived before the filter was set are discarded.
-        watch.drain(|_| ());
-        Ok(watch)
+    fn parse(packet: &[u8]) -> Option<Self> {
+        parse(packet)
     }
 
-    /// Sets the interfaces whose packets are observed, and the ports of the observed flows.
-    pub(crate) fn set(&mut self, now: Instant, interfaces: Vec<u32>, ports: Vec<u16>) -> io::Result<()> {
-        (self.interfaces, self.ports) = (interfaces, ports);
-        self.attach(now)
-    }
-
-    /// Takes the flows whose packets have left, each flow once in a second.
-    pub(crate) fn take(&mut self, now: Instant) -> io::Result<Vec<Flow>> {
-        let mut found = Vec::new();
-        self.drain(|flow| {
-            if !found.contains(&flow) && found.len() < MAX_FLOWS {
-                found.push(flow);
-            }
-        });
-        if !found.is_empty() {
-            self.seen.extend(&found);
-            self.again_at.get_or_insert(now + INTERVAL);
-            self.attach(now)?;
-        }
-        Ok(found)
-    }
-
-    /// Instant at which [`handle_timeout`](Self::handle_timeout) must be called.
-    pub(crate) const fn deadline(&self) -> Option<Instant> {
-        self.again_at
-    }
-
-    /// Forgets the flows of an interval that is over, so that they are reported again.
-    pub(crate) fn handle_timeout(&mut self, now: Instant) -> io::Result<()> {
-        if self.again_at.is_none_or(|at| at > now) {
-            return Ok(());
-        }
-        self.seen.clear();
-        self.again_at = None;
-        self.attach(now)
-    }
-
-    fn drain(&self, mut each: impl FnMut(Flow)) {
-        let mut header = [0; KEPT as usize];
-        for _ in 0..TURN {
-            match recv(self.socket.as_raw_fd(), &mut header, MsgFlags::MSG_DONTWAIT) {
-                Ok(length) => parse(&header[..length]).into_iter().for_each(&mut each),
-                Err(Errno::EINTR) => {}
-                // An interface that goes down causes an error, too.
-                Err(_) => return,
-            }
-        }
-    }
-
-    /// Attaches the filter that drops flows in `seen`. Without memory for the filter the kernel reports no flows until the next interval.
-    fn attach(&mut self, now: Instant) -> io::Result<()> {
-        let is_full = self.seen.len() >= MAX_FLOWS;
-        let program =
-            if is_full { vec![NOTHING] } else { program(&self.interfaces, &self.ports, &self.seen) };
-        if !attach(&self.socket, &program)? {
-            self.again_at.get_or_insert(now + INTERVAL);
-        }
-        Ok(())
-    }
-}
-
-impl AsFd for FlowWatch {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    fn program(interfaces: &[u32], ports: &Vec<u16>, seen: &[Self]) -> Vec<SockFilter> {
+        program(interfaces, ports, seen)
     }
 }
 
@@ -224,12 +144,6 @@ const BEHIND_IPV6: u32 = 48;
 const TCP: u32 = 6;
 /// Bytes kept of a packet: IPv6 and a routing header with 16 segments, IPv4, and ports.
 const KEPT: u32 = BEHIND_IPV6 + 16 * 16 + 24;
-const INTERVAL: Duration = Duration::from_secs(1);
-/// Largest number of flows in an interval. A busy host sends packets of further flows, which another interval shows.
-/// The filter of so many flows takes less than half of the memory that Debian 12 allows a socket (20 KiB).
-const MAX_FLOWS: usize = 16;
-/// Number of headers read at once.
-const TURN: usize = 1024;
 
 #[cfg(test)]
 mod tests {

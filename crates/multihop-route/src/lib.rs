@@ -50,6 +50,7 @@ mod flush;
 mod inbox;
 mod kernel;
 mod links;
+mod observer;
 mod parameters;
 mod paths;
 mod prefix;

@@ -7,13 +7,14 @@ use multihop_core::{Instant, earliest};
 use multihop_linux::netlink::Interface;
 
 use super::Daemon;
-use crate::flows::FlowWatch;
+use crate::flows::Flow;
+use crate::observer::Observer;
 use crate::paths::{InstalledPaths, Wanted, prepare};
 
 /// The flows and paths of this host; exists if paths are reserved.
 #[derive(Debug)]
 pub(super) struct Reserver {
-    flows: FlowWatch,
+    flows: Observer<Flow>,
     installed: InstalledPaths,
     /// Instant at which a path is released.
     release_at: Option<Instant>,
@@ -22,7 +23,7 @@ pub(super) struct Reserver {
 impl Reserver {
     /// Opens the socket for packets, which takes `CAP_NET_RAW`, and prepares the kernel.
     pub(super) fn open() -> io::Result<Self> {
-        let flows = FlowWatch::open()?;
+        let flows = Observer::open()?;
         prepare()?;
         Ok(Self { flows, installed: InstalledPaths::default(), release_at: None })
     }
