@@ -27,6 +27,8 @@
 //! crates for all of it have a thousand types.
 
 #[cfg(target_os = "linux")]
+pub mod memory;
+#[cfg(target_os = "linux")]
 pub mod netlink;
 #[cfg(target_os = "linux")]
 pub mod netns;

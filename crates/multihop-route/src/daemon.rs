@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use multihop_core::{Duration, Instant, earliest};
+use multihop_linux::memory::release_code;
 use multihop_linux::netlink::{Events, Interface, Wifi, interfaces};
 use multihop_linux::wait::{Doorbell, Signals, readable};
 use multihop_sandbox::{Needs, Right, Sandbox};
@@ -28,7 +29,7 @@ use crate::links::LinkMonitor;
 use crate::parameters::Parameters;
 use crate::paths::is_segment;
 use crate::prefix::{Family, is_of_link};
-use crate::router::{Datagram, PacketOutcome, Port, Router};
+use crate::router::{Datagram, PacketOutcome, Port, Revision, Router};
 use crate::socket::PortSocket;
 use crate::status::Reporter;
 use load::Load;
@@ -147,6 +148,8 @@ struct Daemon {
     buffer: Vec<u8>,
     /// Instant of the next update of the kernel's routes.
     update_at: Option<Instant>,
+    /// State of the router at the last update.
+    updated: Option<Revision>,
     /// Instant at which interfaces that could not be opened are tried again.
     retry_at: Option<Instant>,
     /// Instant until which the routes of a restarted agent remain in the kernel.
@@ -202,11 +205,15 @@ impl Daemon {
             load: Load::new(),
             buffer: vec![0; LARGEST],
             update_at: None,
+            updated: None,
             retry_at: None,
             keep_until: None,
             watched: Watched::default(),
         };
         daemon.look(Instant::ZERO)?;
+        if let Err(error) = release_code() {
+            tracing::debug!("cannot release the code of the start: {error}");
+        }
         if let Some(sandbox) = sandbox {
             sandbox.enter().tried("drop rights")?;
         }
@@ -238,7 +245,7 @@ impl Daemon {
             self.router.handle_timeout(now);
             let cost = self.load.measure();
             self.load.timers.spend(now, cost);
-            self.update_soon(now);
+            self.update_if_changed(now);
         }
         if let Some(catcher) = &mut self.catcher {
             catcher.handle_timeout(now).tried("watch packets")?;
@@ -267,6 +274,7 @@ impl Daemon {
         self.update_at = None;
         self.load.measure();
         let routes = self.router.routes(now);
+        self.updated = self.router.revision();
         self.watch(now, &routes);
         let is_part = self.installed.update(&routes, self.router.config(), self.keep_until.is_some());
         self.update_paths(now);
@@ -428,6 +436,14 @@ impl Daemon {
             has_changed = true;
         }
         if has_changed {
+            self.update_if_changed(now);
+        }
+    }
+
+    /// Schedules an update unless the routes must be those of the last update.
+    fn update_if_changed(&mut self, now: Instant) {
+        let revision = self.router.revision();
+        if revision.is_none() || revision != self.updated {
             self.update_soon(now);
         }
     }

@@ -128,6 +128,10 @@ pub struct Datagram {
     pub bytes: Vec<u8>,
 }
 
+/// State of a router of which its routes are a function.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Revision(u64, u64);
+
 /// Next hop, interface, length and cost of the route to a destination.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Path {
@@ -546,6 +550,14 @@ impl Router {
     fn allows(&self, to: Prefix) -> bool {
         let within = &self.config.within;
         to.is_routable() && (within.is_empty() || within.iter().any(|network| network.contains(to)))
+    }
+
+    /// State of which the routes are a function; `None` if they may change at any time.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        match &self.agent.as_ref()?.protocol {
+            Protocol::Olsr(olsr) => Some(Revision(olsr.revision()?, self.neighbours.changes)),
+            Protocol::Aodv(_) | Protocol::Extension(_) => None,
+        }
     }
 
     /// All routes that the agent has at `now`, by their destination.

@@ -7,7 +7,11 @@ use multihop_core::{Duration, Instant};
 
 /// Interface addresses of neighbours, by the agent's names for them.
 #[derive(Debug, Default)]
-pub(super) struct Neighbours(BTreeMap<Ipv4Addr, Neighbour>);
+pub(super) struct Neighbours {
+    known: BTreeMap<Ipv4Addr, Neighbour>,
+    /// Number of changes of the neighbours or of the interfaces that hear them.
+    pub(super) changes: u64,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Neighbour {
@@ -94,8 +98,8 @@ impl Neighbours {
         main: Option<Ipv4Addr>,
         sequence: Option<u16>,
     ) -> Known {
-        let is_full = self.0.len() >= MAX_NEIGHBOURS;
-        match self.0.get_mut(&from) {
+        let is_full = self.known.len() >= MAX_NEIGHBOURS;
+        match self.known.get_mut(&from) {
             Some(known) if known.interface != interface && now < known.heard + FAITHFUL => Known::Elsewhere,
             Some(known) => {
                 let main = main.unwrap_or(known.main);
@@ -105,36 +109,44 @@ impl Neighbours {
                     Some(before) => before.take(sequence),
                     None => Received::first(sequence),
                 });
+                self.changes += u64::from(known.interface != interface);
                 *known = Neighbour { interface, main, heard: now.max(known.heard), received };
                 Known::Yes
             }
             None if is_full => Known::TooMany,
             None => {
                 let (main, received) = (main.unwrap_or(from), sequence.map(Received::first));
-                self.0.insert(from, Neighbour { interface, main, heard: now, received });
+                self.changes += 1;
+                self.known.insert(from, Neighbour { interface, main, heard: now, received });
                 Known::Yes
             }
         }
     }
 
     pub(super) fn interface(&self, of: Ipv4Addr) -> Option<u32> {
-        self.0.get(&of).map(|neighbour| neighbour.interface)
+        self.known.get(&of).map(|neighbour| neighbour.interface)
     }
 
     /// Forgets neighbours on interfaces for which `counts` is false.
     pub(super) fn keep(&mut self, counts: impl Fn(u32) -> bool) {
-        self.0.retain(|_, neighbour| counts(neighbour.interface));
+        self.retain(|neighbour| counts(neighbour.interface));
     }
 
     pub(super) fn expire(&mut self, now: Instant) {
-        self.0.retain(|_, neighbour| now < neighbour.heard + MEMORY);
+        self.retain(|neighbour| now < neighbour.heard + MEMORY);
+    }
+
+    fn retain(&mut self, keeps: impl Fn(&Neighbour) -> bool) {
+        let before = self.known.len();
+        self.known.retain(|_, neighbour| keeps(neighbour));
+        self.changes += u64::from(self.known.len() != before);
     }
 
     pub(super) fn iter(
         &self,
         mut address: impl FnMut(Ipv4Addr) -> Option<IpAddr>,
     ) -> impl Iterator<Item = NeighbourInterface> {
-        self.0.iter().filter_map(move |(name, known)| {
+        self.known.iter().filter_map(move |(name, known)| {
             Some(NeighbourInterface {
                 address: address(*name)?,
                 interface: known.interface,

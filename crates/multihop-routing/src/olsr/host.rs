@@ -129,6 +129,12 @@ impl Agent {
         Some(next_hop)
     }
 
+    /// Number that grows when routes or networks may have changed. `None` if next hops may change at any time, because routes
+    /// are chosen by cost.
+    pub fn revision(&self) -> Option<u64> {
+        self.pricing.is_none().then(|| self.counters.computations + u64::from(self.stale.routes))
+    }
+
     /// Networks that other hosts announce, sorted by gateway.
     pub fn networks(&self) -> &[Network] {
         self.host.as_ref().map_or(&[], |host| host.networks.keys())
@@ -161,14 +167,14 @@ impl Agent {
     pub(super) fn learn_networks(&mut self, gateway: Ipv4Addr, hna: &Hna, until: Instant) {
         let Some(host) = &mut self.host else { return };
         for &(address, mask) in &hna.networks {
-            host.networks.put(Network { gateway, address, mask }, (), until);
+            self.stale.routes |= host.networks.put(Network { gateway, address, mask }, (), until);
         }
     }
 
     /// Removes networks of gateways whose announcements have expired.
     pub(super) fn expire_host(&mut self, now: Instant) {
         if let Some(host) = &mut self.host {
-            host.networks.expire(now);
+            self.stale.routes |= host.networks.expire(now);
         }
     }
 
