@@ -7,11 +7,11 @@ A ring of ten stations has two disjoint paths of five hops. One flow of numbered
 crosses the ring. Under `apdr` its own load makes the path expensive, so that routes move to the
 other side. The table has, for the emulation (`multihop route` at each station, kernels that
 forward) and the simulator, means with half the 95% interval of: datagrams that arrived after one
-with a higher number, goodput, and the mean one-way delay. Datagrams sent in the first second may
-leave before their path is reserved. Route changes are those of all routes of all daemons; the
-simulator counts changes of routes that packets use. `--release` also measures the time from the
-last packet of a flow to the release of its path, which takes 300 s longer. An emulation is repeated
-if it was late (docs/emulation.md). Needs root, `multihop` and `ip`.
+with a higher number, goodput, and the mean one-way delay, also without the first second. Datagrams
+sent in the first second may leave before their path is reserved. Route changes are those of all
+routes of all daemons; the simulator counts changes of routes that packets use. `--release` also
+measures the time from the last packet of a flow to the release of its path, which takes 300 s
+longer. An emulation is repeated if it was late (docs/emulation.md). Needs root, `multihop` and `ip`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> int:
     parser.add_argument("--release", action="store_true", help="measure the release of a path")
     options = parser.parse_args()
     names = ["load, kb/s", "protocol", "world", "out of order", "first second", "goodput, kb/s"]
-    names += ["delay, ms", "route changes"]
+    names += ["delay, ms", "delay after the first second, ms", "route changes"]
     print(f"| {' | '.join(names)} |")
     print("|---" * len(names) + "|")
     worlds: dict[str, Callable[..., dict[str, float]]]
@@ -78,7 +78,7 @@ def main() -> int:
                 each = list(pool.map(partial(run, options, rate, protocol), seeds))
                 cells = [
                     interval([one[key] for one in each])
-                    for key in ("unordered", "first", "goodput", "delay", "changes")
+                    for key in ("unordered", "first", "goodput", "delay", "settled", "changes")
                 ]
                 print(f"| {rate:g} | `{protocol}` | {world} | {' | '.join(cells)} |", flush=True)
     if options.release:
@@ -90,13 +90,13 @@ def main() -> int:
 
 def interval(values: list[float]) -> str:
     """Mean and half the 95% interval."""
-    mean = statistics.fmean(values)
-    if math.isnan(mean):
+    middle = statistics.fmean(values)
+    if math.isnan(middle):
         return ""
     if len(values) < 2:
-        return f"{mean:.1f}"
+        return f"{middle:.1f}"
     half = STUDENT[len(values)] * statistics.stdev(values) / math.sqrt(len(values))
-    return f"{mean:.1f} ± {half:.1f}"
+    return f"{middle:.1f} ± {half:.1f}"
 
 
 def scenario(seed: int, duration: float) -> str:
@@ -134,6 +134,7 @@ def simulated(
         "first": math.nan,
         "goodput": found["segments_delivered"] * SIZE * 8e-3 / options.seconds,
         "delay": found["delay_ms"]["mean"],
+        "settled": math.nan,
         "changes": document["routing"]["route_changes"],
     }
 
@@ -192,7 +193,8 @@ def once(
         "unordered": received["unordered"],
         "first": sum(number * SIZE * 8e-3 < rate for number in received["late"]),
         "goodput": received["count"] * SIZE * 8e-3 / options.seconds,
-        "delay": received["delay"],
+        "delay": mean(received["delays"]),
+        "settled": mean([one for one in received["delays"] if one[0] * SIZE * 8e-3 >= rate]),
         "changes": sum(one["changes"] for one in watched),
         "valid": document["emulation"]["valid"] and document["emulation"]["lost_share"] <= LOST,
         "released": (watched[0]["released"] or math.nan) - sent["last"],
@@ -246,8 +248,12 @@ def receive(seconds: float) -> dict[str, Any]:
                 late.append(int(number))
             highest = max(highest, int(number))
             delays.setdefault(int(number), time.time() - float(sent))
-    mean = 1000 * statistics.fmean(delays.values()) if delays else math.nan
-    return {"count": len(delays), "unordered": len(late), "late": late, "delay": mean}
+    return {"count": len(delays), "unordered": len(late), "late": late, "delays": list(delays.items())}
+
+
+def mean(delays: list[tuple[int, float]]) -> float:
+    """Mean of the delays of numbered datagrams, ms."""
+    return 1000 * statistics.fmean(delay for _, delay in delays) if delays else math.nan
 
 
 def watch(command: str, seconds: float, every: float) -> dict[str, float | None]:
