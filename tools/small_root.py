@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Run the static command for routers in a root file system of 64 MB, as small routers have.
+
+    python3 tools/small_root.py target/x86_64-unknown-linux-musl/release/multihop
+
+The root is a tmpfs with busybox, the command, and nothing else: no C library, and no shell but busybox's.
+Three hosts on a line run `multihop route` in this root; a ping from the first host reaches the last one.
+Printed are the size of the root and the memory of the daemons. Needs root, busybox-static, and a static
+program: `cargo zigbuild --release --target x86_64-unknown-linux-musl -p multihop-cli --no-default-features
+--features network`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from cabled import Host, cabled, wait_for
+
+SIZE = 64
+"""Size of the file system, MB."""
+HOSTS = 3
+
+
+@contextlib.contextmanager
+def small_root(multihop: Path) -> Iterator[Path]:
+    """A root file system with busybox and the command."""
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}m", "small", root], check=True)
+        try:
+            for name in ("bin", "dev", "etc", "proc", "run", "sys", "tmp"):
+                (root / name).mkdir()
+            shutil.copy2(multihop, root / "bin/multihop")
+            shutil.copy2(shutil.which("busybox") or "busybox", root / "bin/busybox")
+            (root / "dev/null").touch()
+            subprocess.run(["mount", "--bind", "/dev/null", root / "dev/null"], check=True)
+            subprocess.run(["mount", "-t", "proc", "proc", root / "proc"], check=True)
+            yield root
+        finally:
+            for name in ("proc", "dev/null", "."):
+                subprocess.run(["umount", "--lazy", root / name], check=False)
+
+
+def main() -> int:
+    """Start the daemons, wait for their routes, and ping."""
+    multihop = Path(sys.argv[1])
+    hosts = [Host(number) for number in range(HOSTS)]
+    with small_root(multihop) as root, cabled(hosts, [(0, 1), (1, 2)]):
+
+        def words(host: Host, *command: str) -> list[str]:
+            return host.words("chroot", root, *command)
+
+        for host in hosts:
+            host.daemon = subprocess.Popen(words(host, "/bin/multihop", "-q", "route", *host.interfaces))
+
+        def is_complete() -> bool:
+            command = words(hosts[0], "/bin/multihop", "route", "status", "--json")
+            done = subprocess.run(command, check=False, capture_output=True)
+            return done.returncode == 0 and "10.1.1.2/32" in json.loads(done.stdout)["routes"]
+
+        wait_for(is_complete)
+        done = subprocess.run(words(hosts[0], "/bin/busybox", "ping", "-c", "3", "10.1.1.2"), check=False)
+        used = shutil.disk_usage(root).used / 1e6
+        memory = max(host.usage()[1] for host in hosts) / 1e3
+        print(f"{used:.1f} of {SIZE} MB of the root used, at most {memory:.1f} MB of memory for a daemon")
+        return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
