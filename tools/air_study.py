@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Measure Linux's Wi-Fi stack on the medium of `multihop air`, for docs/air.md.
 
-    python3 tools/air_study.py target/debug/multihop [chain] [hidden] [sae] [batman]
+    python3 tools/air_study.py target/debug/multihop [chain] [hidden] [sae] [batman] [rates] [repeat]
 
 The tool boots the virtual machine of tools/vm.py for each experiment. It needs iw, wpasupplicant and batctl.
 
 * `chain`: four nodes with 802.11s. Pings over three hops, then UDP.
-* `hidden`: two senders of UDP that do not hear each other, with and without RTS, compared with simulations in
-  which packets have the same length on the air.
+* `hidden`: two senders of UDP that do not hear each other: with RTS, without RTS, and without contention.
+  Simulations in which packets have the same length on the air are the comparison.
 * `sae`: two nodes with 802.11s and SAE by wpa_supplicant.
 * `batman`: three nodes in a chain with batman-adv over IBSS.
+* `rates`: what `iw station dump` shows of UDP over three distances, with the kernel's rate control and with
+  multihop's.
+* `repeat`: twenty runs of a chain of three nodes with 802.11s, and the kernel's log after each of them.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import vm
@@ -38,6 +41,13 @@ basic_rate = "1M"
 flavour = "standard"
 llc = true
 rts_threshold = "off"
+"""
+SINR_RADIO = """
+[radio]
+phy = "802.11g"
+model = "sinr"
+[mac]
+llc = true
 """
 PLACES = '[topology]\nkind = "list"\npositions = [{}]\n'
 MESH = "iw dev wlan0 set type mp && ip link set wlan0 up && iw dev wlan0 mesh join study freq 2412"
@@ -56,9 +66,15 @@ network={{
     psk="a secret phrase"
 }}
 """
+LIMIT = 900.0
+"""Time limit of a virtual machine, s."""
+DISTANCES = (100.0, 300.0, 550.0)
+"""Lengths of links, m. 802.11g reaches 209 m with 54 Mb/s, 512 m with 12 Mb/s and 608 m with 6 Mb/s."""
 PAYLOAD = 1000
 GAP, WARMUP, MEASURED = 0.003, 1.0, 10.0
 """Time between packets of a hidden sender, time before the measurement, and its duration, s."""
+RUNS = 20
+"""Number of runs that the kernel's log must survive without a warning."""
 QOS_FIELD = 2
 """Bytes of the kernel's header that simulated data frames lack."""
 
@@ -74,25 +90,24 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def on_air(multihop: str, step: str, nodes: int, options: str = "") -> None:
-    """Run a step over a chain of nodes 200 m apart, in a virtual machine."""
+def on_air(multihop: str, step: str, nodes: int, runs: Sequence[str] = ("",), radio: str = RADIO) -> None:
+    """Run a step over a chain of nodes 200 m apart, in a virtual machine: once for each of these options."""
     places = ", ".join(f"[{200.0 * node}, 0.0]" for node in range(nodes))
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder)
-        (files / "air.toml").write_text("duration = 100.0\n" + PLACES.format(places) + RADIO)
+        (files / "air.toml").write_text("duration = 100.0\n" + PLACES.format(places) + radio)
         inner = shlex.join(["python3", __file__, "--inside", step])
-        script = f"{multihop} air $VM_FILES/air.toml {options} -- {inner}"
-        machine = vm.Machine(["mac80211_hwsim radios=0"], 500.0, icount="shift=0,sleep=off")
+        air = f"{multihop} air $VM_FILES/air.toml"
+        script = " && ".join(f"echo '{options}' && {air} {options} -- {inner}" for options in runs)
+        machine = vm.Machine(["mac80211_hwsim radios=0"], LIMIT, icount="shift=0,sleep=off")
         outcome = vm.run(machine, script, files)
         print(f"exit code {outcome.code}, {len(outcome.warnings)} warnings of the kernel", flush=True)
 
 
 def hidden(multihop: str) -> None:
-    """Measure two hidden senders in the kernel and in the simulator."""
+    """Measure two hidden senders in the kernel, with and without contention, and in the simulator."""
+    on_air(multihop, "hidden", 3, ["", "--set mac.rts_threshold=0", "--no-contention"])
     for rts in ("off", "0"):
-        setting = "--set mac.rts_threshold=" + (f"'\"{rts}\"'" if rts == "off" else rts)
-        print(f"RTS threshold {rts}", flush=True)
-        on_air(multihop, "hidden", 3, setting)
         flow = '[[flow]]\nfrom = {}\nto = 1\napp = "cbr"\nrate_kbps = {}\nsize = {}\n'
         rate = 8 * PAYLOAD / GAP / 1e3
         flows = "".join(flow.format(node, rate, PAYLOAD + QOS_FIELD) for node in (0, 2))
@@ -104,7 +119,17 @@ def hidden(multihop: str) -> None:
             words = [multihop, "run", str(scenario), "--json", "--set", f"mac.rts_threshold={rts}"]
             done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
         goodput = json.loads(done.stdout)["totals"]["goodput_kbps"] * PAYLOAD / (PAYLOAD + QOS_FIELD)
-        print(f"simulator: {goodput:.0f} kb/s")
+        print(f"simulator, RTS threshold {rts}: {goodput:.0f} kb/s")
+
+
+def rates(multihop: str) -> None:
+    """Let the kernel count transmissions over three distances, with either rate control."""
+    runs = [
+        f"--set mac.rate_control={rule} --set topology.positions=[[0.0,0.0],[{metres},0.0]]"
+        for rule in ("kernel", "minstrel")
+        for metres in DISTANCES
+    ]
+    on_air(multihop, "rates", 2, runs, SINR_RADIO)
 
 
 def at(node: int, script: str) -> None:
@@ -155,7 +180,11 @@ def sae_inside() -> int:
 def batman_inside() -> int:
     """Join an IBSS with batman-adv, and ping."""
     subprocess.run(["modprobe", "batman_adv"], check=True)
-    batman = "ip link add bat0 type batadv && ip link set wlan0 master bat0 && ip link set bat0 up"
+    # With bridge loop avoidance, batman-adv drops broadcasts, and so ARP, for half a minute after its start.
+    batman = (
+        "ip link add bat0 type batadv && batctl meshif bat0 bridge_loop_avoidance 0"
+        " && ip link set wlan0 master bat0 && ip link set bat0 up"
+    )
     for node in range(3):
         at(
             node,
@@ -163,6 +192,29 @@ def batman_inside() -> int:
         )
     time.sleep(12)
     at(0, "batctl meshif bat0 o; ping -c 5 10.9.0.2; ping -c 5 10.9.0.3")
+    return 0
+
+
+def rates_inside() -> int:
+    """Send UDP over one link, and show what the kernel has counted."""
+    for node in range(2):
+        at(node, f"{IBSS} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
+    time.sleep(3)
+    sink = start(1, "sink")
+    at(0, f"python3 {shlex.quote(__file__)} --inside flood 10.9.0.2 0.005")
+    counters = "signal avg|tx bitrate|tx packets|tx retries|tx failed"
+    at(0, f"iw dev wlan0 station dump | grep -E '{counters}'")
+    return sink.wait()
+
+
+def repeat_inside() -> int:
+    """Ping over two hops of 802.11s, and count the warnings in the kernel's log."""
+    for node in range(3):
+        at(node, f"{MESH} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
+    time.sleep(6)
+    at(0, "ping -c 3 -i 0.5 -W 2 10.9.0.3 | grep received")
+    log = subprocess.run(["dmesg"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    print(f"{sum(bool(vm.WARNING.search(line)) for line in log)} warnings so far", flush=True)
     return 0
 
 
@@ -199,12 +251,18 @@ EXPERIMENTS: dict[str, Callable[[str], None]] = {
     "hidden": hidden,
     "sae": lambda multihop: on_air(multihop, "sae", 2),
     "batman": lambda multihop: on_air(multihop, "batman", 3),
+    "rates": rates,
+    "repeat": lambda multihop: on_air(
+        multihop, "repeat", 3, [f"--set seed={run + 1}" for run in range(RUNS)]
+    ),
 }
 STEPS: dict[str, Callable[..., int]] = {
     "chain": chain_inside,
     "hidden": hidden_inside,
     "sae": sae_inside,
     "batman": batman_inside,
+    "rates": rates_inside,
+    "repeat": repeat_inside,
     "flood": flood,
     "sink": sink,
 }

@@ -26,8 +26,8 @@ DOCUMENTS = {
         *("multihop-route/src/router/" + name for name in ("mod.rs", "on_demand.rs")),
     ],
     "docs/models/net.md": ["multihop-hub/src/config.rs"],
-    "docs/air.md": ["multihop-air/src/result.rs"],
-    "docs/emulation.md": ["multihop-emulate/src/lateness.rs"],
+    "docs/air.md": ["multihop-air/src/result.rs", "multihop-sim/src/live/lateness.rs"],
+    "docs/emulation.md": ["multihop-emulate/src/lateness.rs", "multihop-sim/src/live/lateness.rs"],
     "docs/net-programs.md": ["multihop-cli/src/net/perf_document.rs"],
     "docs/control.md": ["multihop-sim/src/live/counters.rs"],
     "docs/extending.md": [

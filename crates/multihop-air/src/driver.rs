@@ -6,10 +6,11 @@ use std::process::Child;
 use multihop_core::{Duration, Instant};
 use multihop_linux::netlink::{GenericMessage, GenericSocket};
 use multihop_linux::wait::{self, Signals};
+use multihop_sim::live::{Lateness, keeps_up};
 
 use crate::hwsim;
 use crate::medium::{Medium, Outgoing};
-use crate::result::{AirResult, AirRun, Lateness};
+use crate::result::{AirResult, AirRun};
 use crate::{AirError, Tried};
 
 /// Medium, socket and clock of a run.
@@ -101,7 +102,7 @@ impl<'a> Driver<'a> {
                 }
                 Outgoing::Finished { at, outcome } => {
                     self.counts.acknowledged += u64::from(outcome.is_acknowledged);
-                    self.counts.retries += u64::from(outcome.rates[0].count.saturating_sub(1));
+                    self.counts.retries += outcome.retries();
                     let mut request = self.socket.request(hwsim::CMD_TX_INFO_FRAME, 0);
                     hwsim::finished(&mut request, &outcome);
                     (at, request)
@@ -147,9 +148,9 @@ impl<'a> Driver<'a> {
         late_limit: Option<Duration>,
     ) -> Result<AirRun, AirError> {
         let (wall, counts) = (self.began.elapsed().as_secs_f64(), self.counts);
-        let latenesses = [counts.wakeups.quantiles_ms(), counts.deliveries.quantiles_ms()];
-        let limit = late_limit.map_or(f64::INFINITY, |limit| 1e3 * limit.as_secs_f64());
-        let [wakeups_late_ms, deliveries_late_ms] = latenesses;
+        let late = [counts.wakeups.quantiles_ms(), counts.deliveries.quantiles_ms()];
+        let [wakeups_late_ms, deliveries_late_ms] = late;
+        let lost_share = if wall > 0.0 { self.lost.as_secs_f64() / wall } else { 0.0 };
         let air = AirResult {
             transmitted: counts.transmitted,
             received: counts.received,
@@ -159,8 +160,8 @@ impl<'a> Driver<'a> {
             refused: counts.refused,
             wakeups_late_ms,
             deliveries_late_ms,
-            lost_share: if wall > 0.0 { self.lost.as_secs_f64() / wall } else { 0.0 },
-            valid: latenesses.into_iter().flatten().all(|late| late.p99 <= limit),
+            lost_share,
+            valid: keeps_up(late_limit, late, lost_share),
             exit_code,
         };
         Ok(AirRun { run: self.medium.finish()?, air })

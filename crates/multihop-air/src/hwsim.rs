@@ -1,5 +1,6 @@
 //! Messages of `mac80211_hwsim`: frames and outcomes between the kernel's Wi-Fi stack and the medium.
 
+use multihop_core::BitRate;
 use multihop_linux::netlink::{Request, attribute};
 
 /// Name of the family of generic netlink.
@@ -35,8 +36,6 @@ pub(crate) struct Transmitted {
     pub(crate) flags: u32,
     /// Rates that the kernel's rate control has chosen.
     pub(crate) rates: [TxRate; RATES],
-    /// Whether the first rate is an MCS.
-    pub(crate) uses_mcs: bool,
     /// Number by which the kernel recognises the frame.
     pub(crate) cookie: u64,
     /// Centre frequency of the radio's channel, MHz.
@@ -50,11 +49,33 @@ pub(crate) struct TxRate {
     pub(crate) index: i8,
     /// Number of attempts with this rate, before the next one.
     pub(crate) count: u8,
+    /// Flags of a rate that the kernel has chosen.
+    pub(crate) flags: u16,
 }
 
 impl TxRate {
     /// End of a list of rates.
-    pub(crate) const NONE: Self = Self { index: -1, count: 0 };
+    pub(crate) const NONE: Self = Self { index: -1, count: 0, flags: 0 };
+
+    /// Whether the rate is an MCS of 802.11n or 802.11ac, and not a rate of the band.
+    pub(crate) const fn is_mcs(self) -> bool {
+        self.flags & (RATE_IS_MCS | RATE_IS_VHT_MCS) != 0
+    }
+
+    /// Bit rate of an MCS; `None` for rates of the band and for the end of a list.
+    pub(crate) fn mcs_rate(self) -> Option<BitRate> {
+        let index = usize::try_from(self.index).ok().filter(|_| self.is_mcs())?;
+        let is_vht = self.flags & RATE_IS_VHT_MCS != 0;
+        let (streams, scheme) = if is_vht { (index >> 4, index & 0xf) } else { (index / 8, index % 8) };
+        let (times, per) = match self.flags {
+            wide if wide & RATE_IS_80_MHZ != 0 => (9, 2),
+            wide if wide & RATE_IS_40_MHZ != 0 => (27, 13),
+            _ => (1, 1),
+        };
+        let (more, less) = if self.flags & RATE_HAS_SHORT_GUARD != 0 { (10, 9) } else { (1, 1) };
+        let streams = u64::try_from(streams).ok()? + 1;
+        Some(BitRate(MCS_BPS.get(scheme)? * streams * times * more / (per * less)))
+    }
 }
 
 impl Transmitted {
@@ -86,6 +107,13 @@ pub(crate) struct Outcome {
     pub(crate) cookie: u64,
 }
 
+impl Outcome {
+    /// Number of attempts after the first one.
+    pub(crate) fn retries(&self) -> u64 {
+        self.rates.iter().map(|rate| u64::from(rate.count)).sum::<u64>().saturating_sub(1)
+    }
+}
+
 /// Reads a message of the kernel: its command, and its attributes. `None` for messages that do not matter or are malformed.
 pub(crate) fn parse(command: u8, attributes: &[u8]) -> Option<Report> {
     let address = |kind| attribute(attributes, kind)?.try_into().ok();
@@ -94,15 +122,12 @@ pub(crate) fn parse(command: u8, attributes: &[u8]) -> Option<Report> {
     match command {
         CMD_FRAME => {
             let cookie = attribute(attributes, COOKIE)?.try_into().ok()?;
-            let flags_of_rates = attribute(attributes, TX_INFO_FLAGS).unwrap_or_default();
+            let flags = attribute(attributes, TX_INFO_FLAGS).unwrap_or_default();
             Some(Report::Frame(Transmitted {
                 radio,
                 bytes: attribute(attributes, FRAME)?.to_vec(),
                 flags: number(FLAGS)?,
-                rates: rates(attribute(attributes, TX_INFO)?),
-                // struct hwsim_tx_rate_flag: index, then 16 bits of flags.
-                uses_mcs: matches!(flags_of_rates, [_, low, high, ..]
-                    if u16::from_ne_bytes([*low, *high]) & (RATE_IS_MCS | RATE_IS_VHT_MCS) != 0),
+                rates: rates(attribute(attributes, TX_INFO)?, flags),
                 cookie: u64::from_ne_bytes(cookie),
                 mhz: number(FREQ)?,
             }))
@@ -115,10 +140,14 @@ pub(crate) fn parse(command: u8, attributes: &[u8]) -> Option<Report> {
     }
 }
 
-fn rates(bytes: &[u8]) -> [TxRate; RATES] {
+/// Reads a list of indices and counts, and the flags of each entry: an index, then 16 bits.
+fn rates(bytes: &[u8], flags: &[u8]) -> [TxRate; RATES] {
     let mut rates = [TxRate::NONE; RATES];
     for (rate, pair) in rates.iter_mut().zip(bytes.chunks_exact(2)) {
-        *rate = TxRate { index: pair[0].cast_signed(), count: pair[1] };
+        *rate = TxRate { index: pair[0].cast_signed(), count: pair[1], flags: 0 };
+    }
+    for (rate, flags) in rates.iter_mut().zip(flags.chunks_exact(3)) {
+        rate.flags = u16::from_ne_bytes([flags[1], flags[2]]);
     }
     rates
 }
@@ -184,7 +213,15 @@ const PERM_ADDR: u16 = 22;
 /// Flag of an outcome: the frame was acknowledged.
 const STAT_ACK: u32 = 4;
 const RATE_IS_MCS: u16 = 8;
+const RATE_IS_40_MHZ: u16 = 0x20;
+const RATE_HAS_SHORT_GUARD: u16 = 0x80;
 const RATE_IS_VHT_MCS: u16 = 0x100;
+const RATE_IS_80_MHZ: u16 = 0x200;
+/// Bit rates of the MCSs of one stream in 20 MHz with the long guard interval.
+const MCS_BPS: [u64; 10] = [
+    6_500_000, 13_000_000, 19_500_000, 26_000_000, 39_000_000, 52_000_000, 58_500_000, 65_000_000,
+    78_000_000, 86_666_667,
+];
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -14,7 +14,7 @@
 //! let source = Source::Toml { text: text.to_owned(), name: "pair".to_owned() };
 //! let scenario = Scenario::load_network(&source, &[], &Extensions::default())?;
 //! let words = ["ip", "netns", "exec", "air-0", "iw", "dev"].map(Into::into).to_vec();
-//! let result = air(&scenario, Options { command: words, late_limit: None })?;
+//! let result = air(&scenario, Options { command: words, ..Options::default() })?;
 //! println!("{} frames", result.air.transmitted);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -25,6 +25,7 @@ mod hwsim;
 mod medium;
 mod radios;
 mod result;
+mod wmediumd;
 
 use std::ffi::OsString;
 use std::io;
@@ -39,15 +40,22 @@ use nix::libc;
 use driver::Driver;
 use medium::Medium;
 
-pub use result::{AirResult, AirRun, Quantiles};
+pub use multihop_sim::live::Quantiles;
+pub use result::{AirResult, AirRun};
+pub use wmediumd::{Wmediumd, WmediumdError};
 
 /// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Program and arguments whose end ends the run; none if empty. The program runs outside of the namespaces.
     pub command: Vec<OsString>,
-    /// The lateness of 99% of events and deliveries above which the result is invalid.
+    /// The lateness of 99% of events and deliveries above which the result is invalid. With a limit, the result is also
+    /// invalid if more than 1% of the time was lost.
     pub late_limit: Option<Duration>,
+    /// Whether stations neither wait for the frames of others nor suffer from them.
+    pub no_contention: bool,
+    /// Addresses of the nodes' first radios; if empty, `02:00` and the number of the node.
+    pub addresses: Vec<[u8; 6]>,
 }
 
 /// Why a run has no result.
@@ -93,7 +101,7 @@ impl<T, E: Into<io::Error>> Tried<T> for Result<T, E> {
 /// Makes the radios of a scenario, and is their medium until the end of the scenario, of the command, or until a signal.
 /// Needs root, and the module `mac80211_hwsim`.
 pub fn air(scenario: &Scenario, options: Options) -> Result<AirRun, AirError> {
-    let medium = Medium::new(scenario)?;
+    let medium = Medium::new(scenario, options.no_contention, &options.addresses)?;
     let missing = || AirError::Missing(hwsim::FAMILY.to_owned());
     let opened =
         GenericSocket::open(hwsim::FAMILY).tried(|| "open a socket to the kernel's radios".to_owned())?;

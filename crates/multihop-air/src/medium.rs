@@ -5,17 +5,20 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use multihop_core::{BitRate, Duration, Instant, Interface, NodeId, earliest};
+use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::Scenario;
 use multihop_sim::Outputs;
 use multihop_sim::RunError;
-use multihop_sim::live::{Live, WifiEvent};
+use multihop_sim::live::{Attempts, Live, WifiEvent};
 use multihop_sim::results::RunResult;
 
 use crate::hwsim::{Address, Outcome, RATES, Report, Transmitted, TxRate};
 
 /// Simulated network with a radio of the kernel at each radio of its nodes.
 pub(crate) struct Medium<'a> {
-    live: Live<'a>,
+    /// One network for all nodes. Without contention, a network for the frames of each node: stations then neither hear nor
+    /// disturb the frames of others.
+    networks: Vec<Live<'a>>,
     radios: Vec<Radio>,
     outgoing: VecDeque<Outgoing>,
     /// Beacons that wait for the time of their radio, by this time and their place in `radios`.
@@ -37,6 +40,8 @@ pub(crate) struct Radio {
     hardware: Address,
     /// Addresses of all its interfaces.
     addresses: Vec<Address>,
+    /// Whether the kernel's choice of rates holds.
+    has_kernel_rates: bool,
     /// Frequency of its latest frame, MHz.
     mhz: u32,
     /// Frames whose outcome the kernel waits for.
@@ -48,7 +53,6 @@ struct Pending {
     to: Option<NodeId>,
     flags: u32,
     rates: [TxRate; RATES],
-    uses_mcs: bool,
 }
 
 /// Message for the kernel.
@@ -79,15 +83,27 @@ pub(crate) enum Outgoing {
 }
 
 impl<'a> Medium<'a> {
-    /// Creates the network of a scenario, with a radio for each radio of each node.
-    pub(crate) fn new(scenario: &'a Scenario) -> Result<Self, RunError> {
-        let live = Live::new(scenario, Outputs::default(), None)?;
+    /// Creates the network of a scenario, with a radio for each radio of each node. `addresses` are those of the first radios,
+    /// or empty.
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        no_contention: bool,
+        addresses: &[Address],
+    ) -> Result<Self, RunError> {
         let (nodes, radios) = (scenario.topology.nodes(), scenario.radios.len());
+        let copies = if no_contention { nodes } else { 1 };
+        let networks = (0..copies).map(|_| Live::new(scenario, Outputs::default(), None));
+        let networks = networks.collect::<Result<_, _>>()?;
         let all = (0..radios).flat_map(|radio| (0..nodes).map(move |node| (radio, node)));
         let places = all.map(|(radio, node)| (Interface(index(radio)), NodeId(index(node))));
         let there = places.filter(|(radio, node)| scenario.radios[radio.index()].is_at(*node));
-        let radios = there.map(|(interface, node)| Radio::new(node, interface)).collect();
-        Ok(Self { live, radios, outgoing: VecDeque::new(), beacons: BTreeMap::new(), strays: 0 })
+        let made = there.map(|(interface, node)| {
+            let rate_control = &scenario.radios[interface.index()].mac.rate_control;
+            let given = addresses.get(node.index()).filter(|_| interface == Interface(0));
+            Radio::new(node, interface, given.copied(), *rate_control == RateControlParams::Kernel)
+        });
+        let radios = made.collect();
+        Ok(Self { networks, radios, outgoing: VecDeque::new(), beacons: BTreeMap::new(), strays: 0 })
     }
 
     /// All radios, in the order in which they are made.
@@ -97,22 +113,33 @@ impl<'a> Medium<'a> {
 
     /// Instant of the next event in the simulated network.
     pub(crate) fn next_event(&self) -> Option<Instant> {
-        earliest(self.live.next_event(), self.beacons.keys().next().map(|(at, _)| *at))
+        let beacon = self.beacons.keys().next().map(|(at, _)| *at);
+        self.networks.iter().map(Live::next_event).fold(beacon, earliest)
     }
 
     /// Virtual time that the network has reached.
     pub(crate) fn now(&self) -> Instant {
-        self.live.now()
+        self.networks[0].now()
+    }
+
+    /// The network for the frames of a node.
+    fn network(&mut self, node: NodeId) -> &mut Live<'a> {
+        let place = node.index() % self.networks.len();
+        &mut self.networks[place]
+    }
+
+    fn advance_networks(&mut self, end: Instant) {
+        self.networks.iter_mut().for_each(|network| network.advance(end));
     }
 
     /// Handles all events before `end`.
     pub(crate) fn advance(&mut self, end: Instant) {
         while let Some(first) = self.beacons.first_entry().filter(|first| first.key().0 < end) {
             let ((at, place), beacon) = first.remove_entry();
-            self.live.advance(at.max(self.live.now()));
+            self.advance_networks(at.max(self.now()));
             self.transmit(place, &beacon);
         }
-        self.live.advance(end);
+        self.advance_networks(end);
         self.collect();
     }
 
@@ -137,9 +164,10 @@ impl<'a> Medium<'a> {
         self.outgoing.pop_front()
     }
 
-    /// Ends the run now.
+    /// Ends the run now. Without contention, the measurements are those of the first node's frames.
     pub(crate) fn finish(self) -> Result<RunResult, RunError> {
-        self.live.finish()
+        let first = self.networks.into_iter().next().expect("a network has a node");
+        first.finish()
     }
 
     /// Takes a frame of a radio. The kernel's radios share one clock, so that all beacons begin at the same instants and would
@@ -148,7 +176,7 @@ impl<'a> Medium<'a> {
     fn accept(&mut self, frame: Transmitted) {
         let Some(place) = self.radios.iter().position(|radio| radio.is_named(frame.radio)) else { return };
         if frame.is_beacon() {
-            self.beacons.insert((self.live.now() + beacon_delay(place), place), frame);
+            self.beacons.insert((self.now() + beacon_delay(place), place), frame);
         } else {
             self.transmit(place, &frame);
         }
@@ -162,19 +190,17 @@ impl<'a> Medium<'a> {
         let to = if is_group { Some(NodeId::BROADCAST) } else { self.owner(interface, receiver) };
         let radio = &mut self.radios[place];
         (radio.hardware, radio.mhz) = (frame.radio, frame.mhz);
-        let pending = Pending {
-            to: to.filter(|_| !is_group),
-            flags: frame.flags,
-            rates: frame.rates,
-            uses_mcs: frame.uses_mcs,
-        };
+        let pending = Pending { to: to.filter(|_| !is_group), flags: frame.flags, rates: frame.rates };
         radio.pending.insert(frame.cookie, pending);
         let node = radio.node;
+        let rates: Vec<_> = chosen(&frame.rates).flat_map(|rate| attempts(rate, frame.mhz)).collect();
         match to {
-            Some(to) => self.live.enter_wifi(node, interface, to, &frame.bytes, frame.cookie),
+            Some(to) => {
+                self.network(node).enter_wifi(node, interface, to, &frame.bytes, frame.cookie, &rates)
+            }
             None => {
                 self.strays += 1;
-                self.finish_frame(place, self.live.now(), frame.cookie, false, 0);
+                self.finish_frame(place, self.now(), frame.cookie, (false, 0), &[]);
             }
         }
     }
@@ -187,39 +213,47 @@ impl<'a> Medium<'a> {
 
     /// Turns the events of the simulated network into messages for the kernel.
     fn collect(&mut self) {
-        while let Some(event) = self.live.poll_wifi() {
+        while let Some(event) = self.networks.iter_mut().find_map(Live::poll_wifi) {
             match event {
-                WifiEvent::Received { at, node, interface, from, bytes } => {
+                WifiEvent::Received { at, node, interface, from, bytes, rate } => {
                     let [Some(to), Some(sender)] = [node, from].map(|node| self.place(node, interface))
                     else {
                         continue;
                     };
                     let dbm = self.signal(interface, from, node);
-                    let is_group = bytes.get(4).is_some_and(|first| first & GROUP != 0);
                     let mhz = self.radios[sender].mhz;
-                    let rate = if is_group { 0 } else { self.rate(interface, from, node, mhz) };
+                    let rate = rate.unwrap_or(self.network(from).wifi_rate(interface, from, node));
+                    let rate = index(rate_index(rate, mhz));
                     let radio = self.radios[to].hardware;
                     self.outgoing.push_back(Outgoing::Received { at, radio, bytes, rate, dbm, mhz });
                 }
-                WifiEvent::Finished { at, node, interface, cookie, is_delivered, retries } => {
+                WifiEvent::Finished { at, node, interface, cookie, is_delivered, retries, attempts } => {
                     if let Some(place) = self.place(node, interface) {
-                        self.finish_frame(place, at, cookie, is_delivered, retries);
+                        self.finish_frame(place, at, cookie, (is_delivered, retries), &attempts);
                     }
                 }
             }
         }
     }
 
-    fn finish_frame(&mut self, place: usize, at: Instant, cookie: u64, is_delivered: bool, retries: u32) {
+    fn finish_frame(
+        &mut self,
+        place: usize,
+        at: Instant,
+        cookie: u64,
+        (is_delivered, retries): (bool, u32),
+        attempts: &[Attempts],
+    ) {
         let Some(pending) = self.radios[place].pending.remove(&cookie) else { return };
-        let Radio { node, interface, mhz, hardware: radio, .. } = self.radios[place];
-        let mut rates = [TxRate::NONE; RATES];
-        rates[0] = pending.rates[0];
-        if let Some(to) = pending.to.filter(|_| !pending.uses_mcs) {
-            let index = self.rate(interface, node, to, mhz);
-            rates[0].index = i8::try_from(index).expect("a band has 12 rates");
-        }
-        rates[0].count = u8::try_from(retries + 1).unwrap_or(u8::MAX);
+        let Radio { node, mhz, hardware: radio, interface, has_kernel_rates, .. } = self.radios[place];
+        let rates = match attempts {
+            // The frame never left: the RTS failed, or the frame is for nobody.
+            [] => used(&pending.rates, retries + 1),
+            _ if has_kernel_rates || pending.rates[0].is_mcs() => {
+                used(&pending.rates, attempts.iter().map(|one| u32::from(one.count)).sum())
+            }
+            _ => by_index(attempts, mhz),
+        };
         let is_acknowledged = is_delivered && pending.to.is_some();
         let dbm = pending.to.map_or(WEAKEST, |to| self.signal(interface, to, node));
         let outcome = Outcome { radio, flags: pending.flags, is_acknowledged, rates, dbm, cookie };
@@ -230,24 +264,21 @@ impl<'a> Medium<'a> {
         self.radios.iter().position(|radio| (radio.node, radio.interface) == (node, interface))
     }
 
-    fn rate(&self, interface: Interface, from: NodeId, to: NodeId, mhz: u32) -> u32 {
-        rate_index(self.live.wifi_rate(interface, from, to), mhz)
-    }
-
     #[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
     fn signal(&mut self, interface: Interface, from: NodeId, to: NodeId) -> i32 {
-        let dbm = self.live.signal_dbm(interface, from, to);
+        let dbm = self.network(from).signal_dbm(interface, from, to);
         dbm.map_or(WEAKEST, |dbm| (dbm.round() as i32).clamp(WEAKEST, 0))
     }
 }
 
 impl Radio {
-    fn new(node: NodeId, interface: Interface) -> Self {
+    fn new(node: NodeId, interface: Interface, given: Option<Address>, has_kernel_rates: bool) -> Self {
         // Addresses are those of the nodes; those of further radios differ in the second byte.
-        let mut address = node.mac();
-        address[1] = interface.0;
+        let mut own = node.mac();
+        own[1] = interface.0;
+        let address = given.unwrap_or(own);
         let (addresses, pending) = (vec![address], BTreeMap::new());
-        Self { node, interface, address, hardware: address, addresses, mhz: 0, pending }
+        Self { node, interface, address, hardware: address, addresses, has_kernel_rates, mhz: 0, pending }
     }
 
     /// Whether the kernel names the radio by this address: that of its first interface, or with a further bit.
@@ -263,12 +294,52 @@ fn beacon_delay(place: usize) -> Duration {
     Duration::from_micros((place + 1) * 61_803 % 100_000)
 }
 
+/// The rates of a list of the kernel.
+fn chosen(rates: &[TxRate; RATES]) -> impl Iterator<Item = TxRate> {
+    rates.iter().copied().take_while(|rate| rate.index >= 0 && rate.count > 0)
+}
+
+/// The bit rate of each attempt with a rate of the kernel.
+fn attempts(rate: TxRate, mhz: u32) -> impl Iterator<Item = BitRate> {
+    let of_band = usize::try_from(rate.index).ok().and_then(|index| band(mhz).get(index));
+    let rate_bps = rate.mcs_rate().or(of_band.map(|kbps| BitRate(u64::from(*kbps) * 1_000)));
+    rate_bps.into_iter().flat_map(move |bps| std::iter::repeat_n(bps, rate.count.into()))
+}
+
+/// The part of the kernel's rates that a number of attempts has used.
+fn used(rates: &[TxRate; RATES], attempts: u32) -> [TxRate; RATES] {
+    let (mut used, mut left) = ([TxRate::NONE; RATES], attempts);
+    let last = chosen(rates).count().saturating_sub(1);
+    for (place, rate) in rates.iter().enumerate().take(last + 1) {
+        let count = if place == last { left } else { left.min(rate.count.into()) };
+        if count > 0 {
+            used[place] = TxRate { count: u8::try_from(count).unwrap_or(u8::MAX), ..*rate };
+        }
+        left -= count;
+    }
+    used
+}
+
+/// Attempts with rates of the simulated MAC, as the kernel counts them. Of more rates than the kernel counts, the last ones
+/// are reported.
+fn by_index(attempts: &[Attempts], mhz: u32) -> [TxRate; RATES] {
+    let mut rates = [TxRate::NONE; RATES];
+    let first = attempts.len().saturating_sub(RATES);
+    for (rate, made) in rates.iter_mut().zip(&attempts[first..]) {
+        *rate = TxRate { index: index(rate_index(made.rate, mhz)), count: made.count, flags: 0 };
+    }
+    rates
+}
+
+/// Bit rates of a band without MCS, kbit/s.
+fn band(mhz: u32) -> &'static [u32] {
+    if mhz < FIRST_OF_5_GHZ { &KBPS[..] } else { &KBPS[OFDM..] }
+}
+
 /// Index of a bit rate among the rates of a band without MCS, or of the next lower one.
-fn rate_index(rate: BitRate, mhz: u32) -> u32 {
-    let band = if mhz < FIRST_OF_5_GHZ { &KBPS[..] } else { &KBPS[OFDM..] };
-    let slower = band.iter().enumerate().filter(|(_, kbps)| u64::from(**kbps) * 1_000 <= rate.0);
-    let best = slower.max_by_key(|(_, kbps)| **kbps).map_or(0, |(place, _)| place);
-    index(best)
+fn rate_index(rate: BitRate, mhz: u32) -> usize {
+    let slower = band(mhz).iter().enumerate().filter(|(_, kbps)| u64::from(**kbps) * 1_000 <= rate.0);
+    slower.max_by_key(|(_, kbps)| **kbps).map_or(0, |(place, _)| place)
 }
 
 fn index<T: TryFrom<usize>>(n: usize) -> T {

@@ -1,7 +1,6 @@
-//! The result of a run of the medium, and its lateness.
+//! The result of a run of the medium.
 
-use multihop_core::Duration;
-use multihop_sim::Histogram;
+use multihop_sim::live::Quantiles;
 use multihop_sim::results::RunResult;
 use serde::Serialize;
 
@@ -36,38 +35,9 @@ pub struct AirResult {
     pub deliveries_late_ms: Option<Quantiles>,
     /// Virtual time lost / wall-clock time.
     pub lost_share: f64,
-    /// Whether the lateness of 99% of both was within the limit; always true without a limit.
+    /// Whether the lateness of 99% of both was within the limit, and at most 1% of the time was lost; always true without a
+    /// limit.
     pub valid: bool,
     /// Exit code of the command; `null` without a command, or if it was interrupted.
     pub exit_code: Option<i32>,
-}
-
-/// Quantiles of a lateness, ms.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Quantiles {
-    /// Median of the lateness.
-    pub p50: f64,
-    /// 99% quantile of the lateness.
-    pub p99: f64,
-    /// Largest lateness that was measured.
-    pub max: f64,
-}
-
-/// A lateness that is being measured.
-#[derive(Debug, Default)]
-pub(crate) struct Lateness {
-    values: Histogram,
-    max: f64,
-}
-
-impl Lateness {
-    pub(crate) fn add(&mut self, late: Duration) {
-        self.values.add(late);
-        self.max = self.max.max(late.as_secs_f64());
-    }
-
-    pub(crate) fn quantiles_ms(&self) -> Option<Quantiles> {
-        let at = |share| self.values.quantile_ms(share);
-        Some(Quantiles { p50: at(0.5)?, p99: at(0.99)?, max: 1e3 * self.max })
-    }
 }

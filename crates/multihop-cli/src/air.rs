@@ -1,6 +1,7 @@
 //! Implements `multihop air`, the medium of the kernel's Wi-Fi stack.
 
-use multihop_air::{AirResult, AirRun, Options, Quantiles, air as run};
+use anyhow::Context;
+use multihop_air::{AirResult, AirRun, Options, Quantiles, Wmediumd, air as run};
 use multihop_scenario::{Extensions, Scenario};
 
 use crate::network::AirArgs;
@@ -9,9 +10,24 @@ use crate::{CommandError, input, output};
 
 /// Runs a scenario as the medium of the kernel's Wi-Fi stack.
 pub(crate) fn air(args: &AirArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
-    let source = input::source(&args.file)?;
-    let scenario = Scenario::load_network(&source, &args.changes.overrides(), extensions)?;
-    let options = Options { command: args.command.clone(), late_limit: args.late_limit };
+    let overrides = args.changes.overrides();
+    let (scenario, addresses) = match args.file.extension() {
+        Some(extension) if extension == "cfg" => {
+            let text = std::fs::read_to_string(&args.file)
+                .with_context(|| format!("cannot read {}", args.file.display()))?;
+            let network = Wmediumd::read(&text, &args.file.to_string_lossy());
+            let network = network.map_err(|error| CommandError::Usage(error.to_string()))?;
+            let scenario = network.scenario(&overrides, extensions);
+            (scenario.map_err(|error| CommandError::Usage(error.to_string()))?, network.addresses)
+        }
+        _ => (Scenario::load_network(&input::source(&args.file)?, &overrides, extensions)?, Vec::new()),
+    };
+    let options = Options {
+        command: args.command.clone(),
+        late_limit: args.late_limit,
+        no_contention: args.no_contention,
+        addresses,
+    };
     let result = run(&scenario, options).map_err(|error| CommandError::Other(error.into()))?;
     if args.json {
         output::json(&result, false)?;
@@ -19,8 +35,8 @@ pub(crate) fn air(args: &AirArgs, verbosity: Verbosity, extensions: &Extensions)
         output::line(format_args!("{}", summary(&result)))?;
     }
     if !result.air.valid {
-        let message =
-            "the result is invalid: more than 1% of the events or frames were later than --late-limit";
+        let message = "the result is invalid: more than 1% of the events or frames were later than --late-limit, or more \
+                       than 1% of the time was lost";
         return Err(anyhow::anyhow!(message).into());
     }
     match result.air.exit_code {
@@ -32,12 +48,7 @@ pub(crate) fn air(args: &AirArgs, verbosity: Verbosity, extensions: &Extensions)
 /// Text about a run for the user: frames and lateness.
 fn summary(AirRun { run, air }: &AirRun) -> String {
     let AirResult { transmitted, received, acknowledged, retries, strays, refused, .. } = air;
-    let late = |late: &Option<Quantiles>| match late {
-        Some(late) => {
-            format!("median {:.2} ms, 99% quantile {:.2} ms, maximum {:.2} ms", late.p50, late.p99, late.max)
-        }
-        None => "none".to_owned(),
-    };
+    let late = |late: &Option<Quantiles>| late.map_or("none".to_owned(), |late| late.to_string());
     [
         format!(
             "{}, seed {}: {transmitted} frames transmitted, {acknowledged} acknowledged, {retries} retries, \

@@ -240,12 +240,7 @@ fn summary(emulated: &Emulated) -> String {
         lines.push("time was virtual: it waited for all programs".to_owned());
         return lines.join("\n");
     }
-    let late = |late: &Option<Quantiles>| match late {
-        Some(late) => {
-            format!("median {:.2} ms, 99% quantile {:.2} ms, maximum {:.2} ms", late.p50, late.p99, late.max)
-        }
-        None => "none".to_owned(),
-    };
+    let late = |late: &Option<Quantiles>| late.map_or("none".to_owned(), |late| late.to_string());
     lines.push(format!("lateness: events {}", late(&emulation.wakeups_late_ms)));
     lines.push(format!("          packets {}", late(&emulation.deliveries_late_ms)));
     lines.push(format!("time lost by late events: {:.2}%", 1e2 * emulation.lost_share));

@@ -180,13 +180,17 @@ pub(crate) struct EmulateArgs {
 #[cfg(feature = "simulate")]
 #[derive(Parser)]
 pub(crate) struct AirArgs {
-    /// Scenario file or example; - is standard input. The scenario needs no flows.
+    /// Scenario file or example, or FILE.cfg of wmediumd; - is standard input. The scenario needs no flows.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// Fail if more than 1% of the events or frames are more than this many seconds late.
+    /// Fail if more than 1% of the events or frames are more than this many seconds late, or if more than 1% of the time is
+    /// lost.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) late_limit: Option<Duration>,
+    /// Let each station transmit as if it were alone: frames of others neither delay nor disturb its own.
+    #[arg(long)]
+    pub(crate) no_contention: bool,
     /// Print the result as one JSON document.
     #[arg(long)]
     pub(crate) json: bool,

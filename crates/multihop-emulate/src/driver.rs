@@ -9,7 +9,7 @@ use std::sync::Arc;
 use multihop_core::{Duration, Instant, earliest};
 use multihop_linux::wait::{self, Doorbell, Signals};
 use multihop_scenario::Scenario;
-use multihop_sim::live::{EntryError, Live};
+use multihop_sim::live::{EntryError, Lateness, Live, keeps_up};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use signal_hook::consts::SIGCHLD;
 
@@ -17,7 +17,7 @@ use self::requests::{ClientState, Served};
 use crate::barrier::Barrier;
 use crate::clock::VirtualClock;
 use crate::control::Control;
-use crate::lateness::{EmulationResult, Lateness};
+use crate::lateness::EmulationResult;
 use crate::programs::Programs;
 use crate::readers::Readers;
 use crate::sandbox::Sandbox;
@@ -268,9 +268,7 @@ impl<'a> Driver<'a> {
         let (wall, lost) = (self.clock.elapsed().as_secs_f64(), self.clock.lost().as_secs_f64());
         let wakeups_late_ms = self.wakeups.quantiles_ms();
         let deliveries_late_ms = self.deliveries.quantiles_ms();
-        let late = [wakeups_late_ms, deliveries_late_ms].into_iter().flatten();
         let lost_share = if wall > 0.0 { lost / wall } else { 0.0 };
-        let limit = late_limit.map_or(f64::INFINITY, |limit| 1e3 * limit.as_secs_f64());
         EmulationResult {
             entered: self.entered,
             left: self.left,
@@ -279,8 +277,7 @@ impl<'a> Driver<'a> {
             wakeups_late_ms,
             deliveries_late_ms,
             lost_share,
-            valid: late_limit.is_none()
-                || late.into_iter().all(|late| late.p99 <= limit) && lost_share <= MAX_LOST_SHARE,
+            valid: keeps_up(late_limit, [wakeups_late_ms, deliveries_late_ms], lost_share),
         }
     }
 
@@ -293,8 +290,6 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// Largest share of lost time of a valid result: rates that programs measure are too low by up to this share.
-const MAX_LOST_SHARE: f64 = 0.01;
 const WATCH: &str = "watch the interfaces";
 
 /// Notes the signals that end an emulation.

@@ -70,7 +70,8 @@ use stations::Stations;
 
 pub use control::Client;
 pub use enter::enter;
-pub use lateness::{EmulationResult, Quantiles};
+pub use lateness::EmulationResult;
+pub use multihop_sim::live::Quantiles;
 pub use programs::ProgramResult;
 pub use readers::{emulations, read_frames};
 

@@ -72,7 +72,7 @@ pub enum FrameKind {
 }
 
 /// Handle by which the driver identifies a packet.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct PacketHandle(pub u32);
 
 impl PacketHandle {

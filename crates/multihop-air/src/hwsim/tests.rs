@@ -23,11 +23,27 @@ fn frames_of_the_kernel_are_read() {
     let Some(Report::Frame(frame)) = parse(CMD_FRAME, &message) else { panic!("a frame") };
     assert_eq!((frame.radio, frame.cookie, frame.flags, frame.mhz), ([2, 0, 0, 0, 0, 1], 77, 2, 2412));
     assert_eq!(frame.receiver(), Some([2, 0, 0, 0, 0, 7]));
-    let first = TxRate { index: 3, count: 4 };
-    assert_eq!(frame.rates, [first, TxRate { index: 1, count: 2 }, TxRate::NONE, TxRate::NONE]);
-    assert!(!frame.uses_mcs && !frame.is_beacon());
+    let rate = |index, count| TxRate { index, count, flags: 0 };
+    assert_eq!(frame.rates, [rate(3, 4), rate(1, 2), TxRate::NONE, TxRate::NONE]);
+    assert!(!frame.rates[0].is_mcs() && !frame.is_beacon());
     let mcs = frame_message(&[3, 4], &[3, 8, 0]);
-    assert!(matches!(parse(CMD_FRAME, &mcs), Some(Report::Frame(Transmitted { uses_mcs: true, .. }))));
+    let Some(Report::Frame(frame)) = parse(CMD_FRAME, &mcs) else { panic!("a frame") };
+    assert_eq!(frame.rates[0].mcs_rate(), Some(BitRate(26_000_000)));
+}
+
+#[test]
+fn an_mcs_has_the_bit_rate_of_its_streams_width_and_guard_interval() {
+    let mbps = |index, flags| {
+        let rate = TxRate { index, count: 1, flags }.mcs_rate();
+        rate.map(|rate| (rate.0 + 50_000) / 100_000)
+    };
+    assert_eq!(mbps(7, 0), None, "a rate of the band");
+    assert_eq!(mbps(7, RATE_IS_MCS), Some(650));
+    assert_eq!(mbps(15, RATE_IS_MCS | RATE_HAS_SHORT_GUARD), Some(1444));
+    assert_eq!(mbps(7, RATE_IS_MCS | RATE_IS_40_MHZ), Some(1350));
+    assert_eq!(mbps(0x19, RATE_IS_VHT_MCS | RATE_IS_80_MHZ), Some(7800));
+    assert_eq!(mbps(0xf, RATE_IS_VHT_MCS), None, "no such scheme");
+    assert_eq!(mbps(-1, RATE_IS_MCS), None);
 }
 
 #[test]
@@ -51,7 +67,7 @@ fn addresses_of_interfaces_are_read() {
 
 #[test]
 fn outcomes_repeat_flags_and_cookie() {
-    let rates = [TxRate { index: 2, count: 3 }, TxRate::NONE, TxRate::NONE, TxRate::NONE];
+    let rates = [TxRate { index: 2, count: 3, flags: 0 }, TxRate::NONE, TxRate::NONE, TxRate::NONE];
     let outcome = Outcome { radio: [2; 6], flags: 1, is_acknowledged: true, rates, dbm: -60, cookie: 5 };
     let mut request = Request::new(0, 0);
     finished(&mut request, &outcome);

@@ -3,7 +3,7 @@ use multihop_scenario::{Extensions, Source};
 use super::*;
 
 /// Network of nodes at these places on a line, m, which hear each other up to 250 m.
-fn scenario(places: &[f64]) -> Scenario {
+fn scenario(places: &[f64], further: &[(&str, &str)]) -> Scenario {
     let positions: Vec<_> = places.iter().map(|place| format!("[{place:?}, 0.0]")).collect();
     let text = format!(
         "duration = 10.0\ntopology = {{ kind = \"list\", positions = [{}] }}\n\
@@ -12,7 +12,9 @@ fn scenario(places: &[f64]) -> Scenario {
         positions.join(", ")
     );
     let source = Source::Toml { text, name: "air.toml".to_owned() };
-    Scenario::load_network(&source, &[], &Extensions::default())
+    let further: Vec<_> =
+        further.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario::load_network(&source, &further, &Extensions::default())
         .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
@@ -20,15 +22,23 @@ fn frame(from: u8, to: Address, control: u8, cookie: u64) -> Report {
     let mut bytes = vec![0; 100];
     bytes[0] = control;
     bytes[4..10].copy_from_slice(&to);
-    let rates = [TxRate { index: 4, count: 3 }, TxRate::NONE, TxRate::NONE, TxRate::NONE];
+    let rate = |index, count| TxRate { index, count, flags: 0 };
+    let rates = [rate(7, 2), rate(5, 2), rate(4, 1), TxRate::NONE];
     let radio = [0x42, 0, 0, 0, 0, from];
-    Report::Frame(Transmitted { radio, bytes, flags: 1, rates, uses_mcs: false, cookie, mhz: 2412 })
+    Report::Frame(Transmitted { radio, bytes, flags: 1, rates, cookie, mhz: 2412 })
 }
 
 /// Lets frames enter at once; returns the receivers with the time of the frame, and the outcomes.
 fn exchange(places: &[f64], frames: Vec<Report>) -> (Vec<(u8, Instant)>, Vec<Outcome>) {
-    let scenario = scenario(places);
-    let mut medium = Medium::new(&scenario).unwrap();
+    exchange_over(&scenario(places, &[]), false, frames)
+}
+
+fn exchange_over(
+    scenario: &Scenario,
+    no_contention: bool,
+    frames: Vec<Report>,
+) -> (Vec<(u8, Instant)>, Vec<Outcome>) {
+    let mut medium = Medium::new(scenario, no_contention, &[]).unwrap();
     medium.advance(Instant::ZERO + Duration::from_millis(10));
     frames.into_iter().for_each(|frame| medium.handle(frame));
     medium.advance(Instant::ZERO + Duration::from_secs(1));
@@ -65,7 +75,7 @@ fn a_frame_out_of_range_is_retransmitted_up_to_the_limit() {
     assert!(received.is_empty());
     let [outcome] = outcomes.as_slice() else { panic!("{outcomes:?}") };
     assert!(!outcome.is_acknowledged);
-    assert_eq!(outcome.rates[0].count, 7, "the standard's short retry limit");
+    assert_eq!(outcome.retries(), 6, "the standard's short retry limit");
 }
 
 #[test]
@@ -101,6 +111,34 @@ fn frames_that_begin_at_once_collide_and_beacons_of_one_clock_do_not() {
     let (received, _) = exchange(&places, hidden(0x80));
     assert_eq!(receivers(&received), [1, 1]);
     assert!(received[0].1 + Duration::from_millis(10) < received[1].1, "{received:?}");
+}
+
+#[test]
+fn frames_without_contention_neither_wait_nor_collide() {
+    let places = [0.0, 200.0, 400.0];
+    let frames = || vec![frame(0, NODE_1, DATA, 1), frame(1, [0xff; 6], DATA, 2), frame(2, NODE_1, DATA, 3)];
+    let network = scenario(&places, &[]);
+    let (alone, _) = exchange_over(&network, true, vec![frame(2, NODE_1, DATA, 3)]);
+    let (received, outcomes) = exchange_over(&network, true, frames());
+    assert!(received.contains(&alone[0]), "{received:?}: a frame is as early as without others");
+    assert_eq!(received.len(), 4);
+    assert!(outcomes.iter().all(|outcome| outcome.retries() == 0), "{outcomes:?}");
+}
+
+#[test]
+fn rates_of_the_kernel_are_used_in_their_order_and_reported() {
+    let kernel = scenario(&[0.0, 260.0], &[("mac.rate_control", "\"kernel\"")]);
+    let (_, outcomes) = exchange_over(&kernel, false, vec![frame(0, NODE_1, DATA, 7)]);
+    let rate = |index, count| TxRate { index, count, flags: 0 };
+    assert_eq!(outcomes[0].rates, [rate(7, 2), rate(5, 2), rate(4, 3), TxRate::NONE], "seven transmissions");
+    // A rate of 18 Mb/s reaches 100 m only; the next one of the kernel reaches the receiver.
+    let ranges = "{ \"18M\" = 100.0, \"9M\" = 250.0, \"6M\" = 250.0, \"1M\" = 250.0 }";
+    let ranges = [("mac.rate_control", "\"kernel\""), ("radio.range", ranges)];
+    let (received, outcomes) =
+        exchange_over(&scenario(&[0.0, 200.0], &ranges), false, vec![frame(0, NODE_1, DATA, 7)]);
+    assert_eq!(receivers(&received), [1]);
+    assert_eq!(outcomes[0].rates, [rate(7, 2), rate(5, 1), TxRate::NONE, TxRate::NONE]);
+    assert!(outcomes[0].is_acknowledged);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use multihop_core::{BitRate, Instant, NodeId, Rng};
 
 use super::{Announced, Mac, MacConfig, Own, is_announced};
-use crate::frame::{BROADCAST, Outgoing};
+use crate::frame::{BROADCAST, Outgoing, PacketHandle};
 use crate::phy_profile::RateIndex;
 use crate::rate_control::{Attempt, Choice, RateControl};
 
@@ -72,6 +72,13 @@ impl DataRates {
         Some(self.control.as_mut()?.choose(now, attempt, config.rates.as_ref()?))
     }
 
+    /// Sets the rates of a packet, in the order of its transmissions.
+    pub(super) fn give(&mut self, packet: PacketHandle, rates: Vec<RateIndex>) {
+        if let Some(control) = &mut self.control {
+            control.give(packet, rates);
+        }
+    }
+
     fn clear_counts(&mut self) {
         if let Some(control) = &mut self.control {
             control.clear_counts();
@@ -97,6 +104,12 @@ impl Mac {
     pub fn clear_counts(&mut self) {
         self.own.counters = super::Counters::default();
         self.own.rates.clear_counts();
+    }
+
+    /// Sets the rates that a real kernel has chosen for a packet, in the order of its transmissions; removes them if there are
+    /// none.
+    pub fn give_rates(&mut self, packet: PacketHandle, rates: Vec<RateIndex>) {
+        self.own.rates.give(packet, rates);
     }
 
     /// Bit rate of data to a neighbour: the scenario's rate, or the rate that rate control uses at present.
@@ -127,7 +140,7 @@ impl Mac {
         }
         let by_length = is_announced(config.airtime.data_bytes(&out), config);
         let limit = if by_length { config.params.long_retry } else { config.params.short_retry };
-        let attempt = Attempt { to: out.to, number: service.transmissions, limit };
+        let attempt = Attempt { packet: out.packet, to: out.to, number: service.transmissions, limit };
         let Some(choice) = rates.choose(now, &attempt, config) else { return };
         (service.rate, service.is_trial) = (choice.rate, choice.is_trial);
         service.announced = if by_length || choice.announces { Announced::NotYet } else { Announced::Never };

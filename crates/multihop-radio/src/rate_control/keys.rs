@@ -43,13 +43,14 @@ impl RateControlParams {
             1 => Self::Ladder(LadderParams::ARF),
             2 => Self::Ladder(LadderParams::AARF),
             3 => Self::Ladder(LadderParams::CARA),
+            5 => Self::Kernel,
             _ => Self::Minstrel(MinstrelParams::default()),
         }
     }
 
     fn keys(&mut self, keys: &mut dyn Visitor) {
         match self {
-            Self::Fixed => {}
+            Self::Fixed | Self::Kernel => {}
             Self::Ladder(params) => params.keys(keys),
             Self::Minstrel(params) => params.keys(keys),
         }
@@ -71,7 +72,7 @@ impl LadderParams {
     }
 }
 
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("fixed", "radio.rate."),
     ("arf", "Up after ten successes, down after two failures (Kamerman, Monteban 1997)."),
     ("aarf", "ARF that waits twice as long after each failed trial (Lacage et al. 2004)."),
@@ -83,6 +84,7 @@ const KINDS: [(&str, &str); 5] = [
         "minstrel",
         "The highest throughput by statistics; a tenth of the packets tries other rates; Minstrel-HT with 802.11n (Linux).",
     ),
+    ("kernel", "Under multihop air, the choice of the kernel for each frame; otherwise radio.rate."),
 ];
 
 /// Allowed numbers of frames for a parameter.

@@ -10,6 +10,7 @@ mod lookaround;
 mod minstrel;
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 use multihop_core::settings::Settings;
 use multihop_core::{Duration, Instant, NodeId, Rng};
@@ -32,6 +33,8 @@ pub enum RateControlParams {
     Ladder(LadderParams),
     /// Statistics find the rate with the highest throughput: Minstrel; with rates of 802.11n, Minstrel-HT.
     Minstrel(MinstrelParams),
+    /// A real kernel has chosen the rates of each frame. Packets without such rates use the rate of the scenario.
+    Kernel,
 }
 
 /// When a ladder moves up or down.
@@ -125,6 +128,8 @@ pub struct RateControl {
     recent: usize,
     /// Numbers of transmissions at each rate of the profile.
     sent: Vec<u64>,
+    /// Rates of single packets, in the order of their transmissions, under [`RateControlParams::Kernel`].
+    given: BTreeMap<PacketHandle, Vec<RateIndex>>,
     rng: Rng,
 }
 
@@ -145,6 +150,8 @@ enum State {
 /// Properties of the next transmission attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
+    /// Packet of the transmission.
+    pub packet: PacketHandle,
     /// Neighbour that receives the transmission.
     pub to: NodeId,
     /// Number of earlier transmissions of the packet.
@@ -227,7 +234,9 @@ impl Rates {
 
     fn new_state(&self, now: Instant) -> State {
         match &self.params {
-            RateControlParams::Fixed => unreachable!("a station with a fixed rate has no rate control"),
+            RateControlParams::Fixed | RateControlParams::Kernel => {
+                unreachable!("a station that chooses no rates has no statistics")
+            }
             RateControlParams::Ladder(params) => State::Ladder(Ladder::new(params, self.first)),
             RateControlParams::Minstrel(_) => State::Minstrel(Box::new(Minstrel::new(now, self))),
         }
@@ -238,11 +247,17 @@ impl RateControl {
     /// Creates the rate control of a station without statistics of any neighbour.
     pub(crate) fn new(rates: &Rates, rng: Rng) -> Self {
         let last = rates.list.iter().map(|rate| usize::from(rate.0)).max().expect("a profile has rates");
-        Self { neighbours: Vec::new(), recent: 0, sent: vec![0; last + 1], rng }
+        Self { neighbours: Vec::new(), recent: 0, sent: vec![0; last + 1], given: BTreeMap::new(), rng }
     }
 
     /// Chooses the rate of a transmission.
     pub(crate) fn choose(&mut self, now: Instant, attempt: &Attempt, rates: &Rates) -> Choice {
+        if matches!(rates.params, RateControlParams::Kernel) {
+            let given = self.given.get(&attempt.packet).map_or(&[][..], Vec::as_slice);
+            let number = usize::try_from(attempt.number).unwrap_or(usize::MAX);
+            let rate = given.get(number).or(given.last()).copied().unwrap_or(rates.list[rates.first]);
+            return Choice { rate, announces: false, is_trial: false };
+        }
         let neighbour = self.find(now, attempt.to, rates);
         let (index, announces, is_trial) = match (&mut self.neighbours[neighbour].state, &rates.params) {
             (State::Ladder(ladder), RateControlParams::Ladder(params)) => {
@@ -278,6 +293,9 @@ impl RateControl {
         delivered: bool,
         rates: &Rates,
     ) {
+        if matches!(rates.params, RateControlParams::Kernel) {
+            return;
+        }
         let neighbour = self.find(now, to, rates);
         match (&mut self.neighbours[neighbour].state, &rates.params) {
             (State::Ladder(ladder), RateControlParams::Ladder(params)) => {
@@ -288,6 +306,16 @@ impl RateControl {
                 minstrel.report(index.expect("a rate that was chosen"), delivered);
             }
             _ => unreachable!("all neighbours have the state of the one rule"),
+        }
+    }
+
+    /// Sets the rates of a packet, in the order of its transmissions. The last one holds for further transmissions. Without
+    /// rates, earlier ones of the packet are removed.
+    pub(crate) fn give(&mut self, packet: PacketHandle, rates: Vec<RateIndex>) {
+        if rates.is_empty() {
+            self.given.remove(&packet);
+        } else {
+            self.given.insert(packet, rates);
         }
     }
 

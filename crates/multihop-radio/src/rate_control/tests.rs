@@ -40,7 +40,7 @@ fn bench(radio: &RadioParams, every: Duration, seed: u64) -> Bench {
 
 impl Bench {
     fn choose(&mut self, number: u32, limit: Option<u32>) -> u8 {
-        let attempt = Attempt { to: PEER, number, limit };
+        let attempt = Attempt { packet: PacketHandle::NONE, to: PEER, number, limit };
         self.control.choose(self.now, &attempt, &self.rates).rate.0
     }
 
@@ -175,7 +175,13 @@ fn neighbours_are_independent_and_the_longest_unused_is_forgotten() {
     let mut control = RateControl::new(&rates, Rng::stream(1, "test", 0));
     let at = |n: u32| Instant::ZERO + Duration::from_millis(u64::from(n));
     let rate_to = |control: &mut RateControl, now, node| {
-        control.choose(now, &Attempt { to: NodeId(node), number: 0, limit: None }, &rates).rate
+        control
+            .choose(
+                now,
+                &Attempt { packet: PacketHandle::NONE, to: NodeId(node), number: 0, limit: None },
+                &rates,
+            )
+            .rate
     };
     for node in 1..=64 {
         rate_to(&mut control, at(node), node);
@@ -310,13 +316,13 @@ fn a_packet_that_tries_a_rate_travels_alone_until_it_is_acknowledged() {
     let channel = channel(1, 2);
     (0..4000).for_each(|_| drop(b.packet(&channel)));
     let mut choose = |number| {
-        let attempt = Attempt { to: PEER, number, limit: Some(7) };
+        let attempt = Attempt { packet: PacketHandle::NONE, to: PEER, number, limit: Some(7) };
         b.control.choose(b.now, &attempt, &b.rates).is_trial
     };
     assert!(!choose(0), "a sample was due less than 20 ms ago");
     b.now += SAMPLES_APART;
     let mut choose = |number| {
-        let attempt = Attempt { to: PEER, number, limit: Some(7) };
+        let attempt = Attempt { packet: PacketHandle::NONE, to: PEER, number, limit: Some(7) };
         b.control.choose(b.now, &attempt, &b.rates).is_trial
     };
     assert_eq!([0, 1, 2].map(&mut choose), [true; 3]);

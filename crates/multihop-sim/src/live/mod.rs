@@ -4,6 +4,7 @@
 pub(crate) mod change;
 mod counters;
 pub(crate) mod interfaces;
+mod lateness;
 pub(crate) mod recording;
 mod replay;
 
@@ -17,11 +18,12 @@ use multihop_wire::ParseError;
 pub use self::change::{Change, LossKind};
 pub use self::counters::{LinkCounters, NodeCounters};
 pub use self::interfaces::{StationInterface, interfaces};
+pub use self::lateness::{Lateness, Quantiles, keeps_up};
 pub use self::recording::{Head, Recording, is_recording, read_head};
 pub use self::replay::replay;
 use crate::fingerprint::Fingerprint;
 use crate::observe::Outputs;
-pub use crate::real::{EthernetFrame, RealPacket, WifiFrame};
+pub use crate::real::{Attempts, EthernetFrame, RealPacket, WifiFrame};
 use crate::results::RunResult;
 use crate::run::{RunError, observer, wall_clock};
 use crate::trace::{Capture, CaptureFilter};
@@ -150,10 +152,19 @@ impl<'a> Live<'a> {
     }
 
     /// Lets an 802.11 frame of a real Wi-Fi stack enter the queue of a node's radio now. The receiver is a node, or
-    /// [`NodeId::BROADCAST`]. [`poll_wifi`](Self::poll_wifi) returns the outcome with the frame's `cookie`. Recordings do
-    /// not contain such frames.
-    pub fn enter_wifi(&mut self, node: NodeId, interface: Interface, to: NodeId, bytes: &[u8], cookie: u64) {
-        self.world.enter_wifi(node, interface, to, bytes, cookie);
+    /// [`NodeId::BROADCAST`]. [`poll_wifi`](Self::poll_wifi) returns the outcome with the frame's `cookie`. `rates` are
+    /// the rates of its transmissions under `rate_control = "kernel"`; other rate controls ignore them. Recordings do not
+    /// contain such frames.
+    pub fn enter_wifi(
+        &mut self,
+        node: NodeId,
+        interface: Interface,
+        to: NodeId,
+        bytes: &[u8],
+        cookie: u64,
+        rates: &[BitRate],
+    ) {
+        self.world.enter_wifi(node, interface, to, bytes, cookie, rates);
     }
 
     /// The next event for a real Wi-Fi stack: a received frame, or the outcome of a frame that entered.

@@ -12,7 +12,7 @@ use multihop_core::NodeId;
 use multihop_wire::{ParseError, dscp};
 
 pub use self::ethernet::EthernetFrame;
-pub use self::wifi::WifiFrame;
+pub use self::wifi::{Attempts, WifiFrame};
 
 /// An IP packet of a real program: bytes that were checked when it entered the simulated network. Nodes that
 /// hold the packet share its bytes, whose TTL is that of the entry.

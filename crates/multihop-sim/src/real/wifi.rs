@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use multihop_core::Interface;
+use multihop_core::{BitRate, Interface};
 use multihop_radio::frame::Category;
 
 /// An 802.11 frame of a real kernel, from its frame control field to the end of its body, without a checksum.
@@ -15,13 +15,38 @@ pub struct WifiFrame {
     pub(crate) interface: Interface,
     /// Number by which the stack recognises the frame.
     pub(crate) cookie: u64,
+    /// Transmissions of the frame so far.
+    pub(crate) attempts: Vec<Attempts>,
+}
+
+/// Consecutive transmissions of a frame at one rate.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Attempts {
+    /// Bit rate of the transmissions.
+    pub rate: BitRate,
+    /// Number of the transmissions.
+    pub count: u8,
 }
 
 impl WifiFrame {
     /// A frame that enters a radio whose MAC adds `overhead` bytes to each packet.
     pub(crate) fn new(bytes: &[u8], overhead: u32, interface: Interface, cookie: u64) -> Self {
         let on_air = u32::try_from(bytes.len()).expect("frames are below 64 KiB") + CHECKSUM;
-        Self { bytes: bytes.into(), accounted: on_air.saturating_sub(overhead), interface, cookie }
+        Self {
+            bytes: bytes.into(),
+            accounted: on_air.saturating_sub(overhead),
+            interface,
+            cookie,
+            attempts: Vec::new(),
+        }
+    }
+
+    /// Counts a transmission of the frame.
+    pub(crate) fn note_attempt(&mut self, rate: BitRate) {
+        match self.attempts.last_mut() {
+            Some(last) if last.rate == rate => last.count = last.count.saturating_add(1),
+            _ => self.attempts.push(Attempts { rate, count: 1 }),
+        }
     }
 
     pub(crate) fn bytes(&self) -> &Arc<[u8]> {

@@ -319,6 +319,7 @@ impl Air {
             while let Some(done) = station.mac.poll_done() {
                 self.stats.finished(context.now, node, &done);
                 if context.has_wifi {
+                    station.mac.give_rates(done.out.packet, Vec::new());
                     context.finish_wifi(node, &done);
                 }
                 if !done.delivered {

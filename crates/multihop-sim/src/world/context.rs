@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use multihop_core::{DropReason, Duration, Instant, Interface, MANY_NODES, NodeId};
+use multihop_core::{BitRate, DropReason, Duration, Instant, Interface, MANY_NODES, NodeId};
 use multihop_radio::frame::PacketHandle;
 
 use super::action::{Action, Actions, GivenUp, Loss};
@@ -12,6 +12,7 @@ use super::agenda::{Agenda, Direction};
 use super::ids::Neighbour;
 use crate::observe::Observer;
 use crate::packet::{Body, INITIAL_TTL, Packet, Pool};
+use crate::real::Attempts;
 use multihop_scenario::{Port, Scenario};
 
 /// Shared state of the parts of a network, passed to every call of a part.
@@ -85,6 +86,8 @@ pub enum WifiEvent {
         from: NodeId,
         /// The frame without its checksum.
         bytes: Arc<[u8]>,
+        /// Bit rate of the frame; `None` if it arrived in an aggregate.
+        rate: Option<BitRate>,
     },
     /// A station has finished a frame of its stack.
     Finished {
@@ -100,6 +103,8 @@ pub enum WifiEvent {
         is_delivered: bool,
         /// Number of transmissions of the frame after the first one, those of its RTS included.
         retries: u32,
+        /// Transmissions of the frame by rate, in their order; empty for a frame that left only in aggregates, or never.
+        attempts: Vec<Attempts>,
     },
 }
 

@@ -51,6 +51,10 @@ impl Air {
     /// Starts the transmission of a frame by a station.
     pub(super) fn launch(&mut self, context: &mut Context<'_>, node: NodeId, transmission: Transmission) {
         let body = transmission.frame.body;
+        if context.has_wifi {
+            let rate = self.config.airtime.phy().rate(transmission.frame.rate).bit_rate;
+            context.note_wifi_attempt(body, rate);
+        }
         let id = self.free_flight(context, transmission);
         if !self.leaks.are_none() {
             self.leaks.note(node, &transmission);

@@ -7,7 +7,8 @@ use multihop_core::{BitRate, DropReason, Interface, NodeId};
 use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{BROADCAST, PacketHandle};
 use multihop_radio::mac::Done;
-use multihop_radio::params::Model;
+use multihop_radio::params::{Model, RadioParams};
+use multihop_radio::phy_profile::RateIndex;
 
 use super::World;
 use super::context::{Context, WifiEvent};
@@ -17,7 +18,7 @@ use crate::real::WifiFrame;
 
 impl World<'_> {
     /// Lets an 802.11 frame of the stack at `node` enter the queue of its radio now. The receiver is a node or
-    /// [`BROADCAST`].
+    /// [`BROADCAST`]. `rates` are the rates of its transmissions under `rate_control = "kernel"`.
     pub(crate) fn enter_wifi(
         &mut self,
         node: NodeId,
@@ -25,6 +26,7 @@ impl World<'_> {
         to: NodeId,
         bytes: &[u8],
         cookie: u64,
+        rates: &[BitRate],
     ) {
         let Self { context, airs, .. } = self;
         context.has_wifi = true;
@@ -33,6 +35,9 @@ impl World<'_> {
         let destination = if to == BROADCAST { node } else { to };
         let handle = context.packet(node, destination, Body::Wifi(frame));
         context.note_sent(node, handle);
+        let radio = &context.scenario.radios[interface.index()].params;
+        let rates = rates.iter().map(|rate| fastest_up_to(radio, *rate)).collect();
+        air.stations[node.index()].mac.give_rates(handle, rates);
         air.enqueue(context, node, to, handle);
         self.act();
     }
@@ -68,8 +73,19 @@ impl Context<'_> {
         self.observer.received(self.now, node, packet, 1);
         let Body::Wifi(frame) = &packet.body else { unreachable!("only 802.11 frames are passed to stacks") };
         let (interface, from, bytes) = (from.interface, from.node, Arc::clone(frame.bytes()));
-        self.wifi.push_back(WifiEvent::Received { at: self.now, node, interface, from, bytes });
+        let rate = frame.attempts.last().map(|last| last.rate);
+        self.wifi.push_back(WifiEvent::Received { at: self.now, node, interface, from, bytes, rate });
         self.packets.release(handle);
+    }
+
+    /// Counts a transmission of a frame of a stack.
+    #[cold]
+    pub(super) fn note_wifi_attempt(&mut self, frame: PacketHandle, rate: BitRate) {
+        if frame != PacketHandle::NONE
+            && let Body::Wifi(frame) = &mut self.packets.get_mut(frame).body
+        {
+            frame.note_attempt(rate);
+        }
     }
 
     /// Reports to the stack the outcome of a frame that its MAC has finished.
@@ -89,9 +105,20 @@ impl Context<'_> {
     fn report_wifi(&mut self, node: NodeId, handle: PacketHandle, is_delivered: bool, retries: u32) {
         if let Body::Wifi(frame) = &self.packets.get(handle).body {
             let (at, interface, cookie) = (self.now, frame.interface, frame.cookie);
-            self.wifi.push_back(WifiEvent::Finished { at, node, interface, cookie, is_delivered, retries });
+            let attempts = frame.attempts.clone();
+            let outcome =
+                WifiEvent::Finished { at, node, interface, cookie, is_delivered, retries, attempts };
+            self.wifi.push_back(outcome);
         }
     }
+}
+
+/// The fastest rate of a radio up to a bit rate, or its slowest rate.
+fn fastest_up_to(radio: &RadioParams, limit: BitRate) -> RateIndex {
+    let speed = |rate: &RateIndex| radio.phy.rate(*rate).bit_rate;
+    let slow_enough = radio.usable_rates().filter(|rate| speed(rate) <= limit);
+    let slowest = || radio.usable_rates().min_by_key(speed);
+    slow_enough.max_by_key(speed).or_else(slowest).expect("a profile has rates")
 }
 
 /// Transmission power of ns-2's card, mW.
