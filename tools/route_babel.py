@@ -92,25 +92,31 @@ class Network:
                     edge.append(to)
         return found
 
-    def has_converged(self) -> bool:
-        """Whether every route is there and nearly the best."""
-        return all(self.is_complete(router) for router in self.routers)
+    def detours(self) -> list[tuple[int, int, int]]:
+        """Router, destination and metric of each route that is missing (65535) or far from the best."""
+        found = []
+        for router in self.routers:
+            known, best = metrics(router, self.multihop), self.hops(router.number)
+            for other in self.routers:
+                worst = max(known.get(other.address(family), 65535) for family in (4, 6))
+                if other is not router and worst > best[other.number] * COST * ALLOWED:
+                    found.append((router.number, other.number, worst))
+        return found
 
-    def is_complete(self, router: Router) -> bool:
-        """Whether a router has good routes to all others."""
-        found, best = metrics(router, self.multihop), self.hops(router.number)
-        others = [other for other in self.routers if other is not router]
-        limit = {other.number: best[other.number] * COST * ALLOWED for other in others}
-        return all(
-            found.get(other.address(family), 65535) <= limit[other.number]
-            for other in others
-            for family in (4, 6)
-        )
-
-    def converge(self, patience: float = 180.0) -> float:
-        """Seconds until the network has converged."""
+    def converge(self, patience: float = 180.0, *, traces: bool = False) -> float:
+        """Seconds until the network has converged; may print the detours whenever they change."""
         begin = time.monotonic()
-        wait_for(self.has_converged, patience)
+        last: list[tuple[int, int, int]] = []
+
+        def has_converged() -> bool:
+            nonlocal last
+            found = self.detours()
+            if traces and found != last:
+                print(f"  {time.monotonic() - begin:.1f} s: {len(found)} detours {found[:12]}", flush=True)
+            last = found
+            return not found
+
+        wait_for(has_converged, patience)
         return time.monotonic() - begin
 
     def cut(self, link: tuple[int, int]) -> float:
@@ -216,12 +222,14 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--cuts", type=int, default=0, help="number of cut links in each network")
     parser.add_argument("--idle", type=float, default=0.0, help="seconds of rest in which usage is measured")
+    parser.add_argument("--trace", action="store_true", help="print missing routes and detours")
     options = parser.parse_args()
     for kind in options.kinds:
         with network(kind, options.routers, options.multihop) as made:
             time.sleep(1)
             made.start()
-            print(f"{kind}: {len(made.routers)} routers converged in {made.converge():.1f} s", flush=True)
+            took = made.converge(traces=options.trace)
+            print(f"{kind}: {len(made.routers)} routers converged in {took:.1f} s", flush=True)
             if options.idle:
                 idle(made, options.idle)
             outages = []
