@@ -772,7 +772,7 @@ class MacRateControl(TypedDict, total=False):
     Default: fixed; with the budget of a device minstrel, unless radio.rate or data_rate is given.
     """
 
-    kind: Literal["fixed", "arf", "aarf", "cara", "minstrel"]
+    kind: Literal["fixed", "arf", "aarf", "cara", "kernel", "minstrel"]
 
     failures: int
     """Number of consecutive failures after which the next lower rate is used. Default: 2."""
@@ -910,7 +910,7 @@ class Mac(TypedDict, total=False):
     queue: int
     """Length of the interface queue, packets. Default: 50."""
 
-    rate_control: Literal["fixed", "arf", "aarf", "cara", "minstrel"] | MacRateControl
+    rate_control: Literal["fixed", "arf", "aarf", "cara", "kernel", "minstrel"] | MacRateControl
     """Choice of the rate of unicast data. All but fixed begin with radio.rate, Minstrel-HT with MCS 0.
     Default: fixed; with the budget of a device minstrel, unless radio.rate or data_rate is given.
     """

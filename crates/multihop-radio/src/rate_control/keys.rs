@@ -43,7 +43,7 @@ impl RateControlParams {
             1 => Self::Ladder(LadderParams::ARF),
             2 => Self::Ladder(LadderParams::AARF),
             3 => Self::Ladder(LadderParams::CARA),
-            5 => Self::Kernel,
+            4 => Self::Kernel,
             _ => Self::Minstrel(MinstrelParams::default()),
         }
     }
@@ -80,11 +80,11 @@ const KINDS: [(&str, &str); 6] = [
         "cara",
         "ARF that sends an RTS after a failure, so that collisions do not lower the rate (Kim et al. 2006).",
     ),
+    ("kernel", "Under multihop air, the choice of the kernel for each frame; otherwise radio.rate."),
     (
         "minstrel",
         "The highest throughput by statistics; a tenth of the packets tries other rates; Minstrel-HT with 802.11n (Linux).",
     ),
-    ("kernel", "Under multihop air, the choice of the kernel for each frame; otherwise radio.rate."),
 ];
 
 /// Allowed numbers of frames for a parameter.

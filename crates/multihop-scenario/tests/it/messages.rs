@@ -48,7 +48,7 @@ fn a_rate_control_that_does_not_exist_or_lacks_a_key() {
     assert_eq!(
         with("mac", "rate_control = \"minstral\""),
         "x.toml:8:16: mac.rate_control: found \"minstral\", allowed: \"fixed\", \"arf\", \"aarf\", \"cara\", \
-         \"minstrel\", \"kernel\", or a table such as { kind = \"minstrel\" }, did you mean \"minstrel\"?"
+         \"kernel\", \"minstrel\", or a table such as { kind = \"minstrel\" }, did you mean \"minstrel\"?"
     );
     assert_eq!(
         with("mac", "rate_control = { kind = \"arf\", lookaround = 0.1 }"),
@@ -56,8 +56,8 @@ fn a_rate_control_that_does_not_exist_or_lacks_a_key() {
     );
     assert_eq!(
         with("mac", "rate_control = {}"),
-        "x.toml:8:16: mac.rate_control.kind: is missing, allowed: \"fixed\", \"arf\", \"aarf\", \"cara\", \"minstrel\", \
-         \"kernel\""
+        "x.toml:8:16: mac.rate_control.kind: is missing, allowed: \"fixed\", \"arf\", \"aarf\", \"cara\", \"kernel\", \
+         \"minstrel\""
     );
 }
 
