@@ -92,28 +92,25 @@ class Network:
                     edge.append(to)
         return found
 
-    def detours(self) -> list[tuple[int, int, int]]:
+    def detours(self) -> Iterator[tuple[int, int, int]]:
         """Router, destination and metric of each route that is missing (65535) or far from the best."""
-        found = []
         for router in self.routers:
             known, best = metrics(router, self.multihop), self.hops(router.number)
             for other in self.routers:
                 worst = max(known.get(other.address(family), 65535) for family in (4, 6))
                 if other is not router and worst > best[other.number] * COST * ALLOWED:
-                    found.append((router.number, other.number, worst))
-        return found
+                    yield router.number, other.number, worst
 
     def converge(self, patience: float = 180.0, *, traces: bool = False) -> float:
-        """Seconds until the network has converged; may print the detours whenever they change."""
+        """Seconds until the network has converged, looking once a second; may print the detours."""
         begin = time.monotonic()
-        last: list[tuple[int, int, int]] = []
 
         def has_converged() -> bool:
-            nonlocal last
-            found = self.detours()
-            if traces and found != last:
-                print(f"  {time.monotonic() - begin:.1f} s: {len(found)} detours {found[:12]}", flush=True)
-            last = found
+            # Dumps of the state more often would slow babeld down.
+            time.sleep(1)
+            found = list(self.detours())
+            if traces:
+                print(f"  {time.monotonic() - begin:.0f} s: {len(found)} detours {found[:12]}", flush=True)
             return not found
 
         wait_for(has_converged, patience)
