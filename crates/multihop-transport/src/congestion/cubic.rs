@@ -20,9 +20,9 @@ pub(crate) struct Cubic {
     catches_up: bool,
 }
 
-/// Stage of congestion avoidance between two losses.
-#[derive(Clone, Debug)]
-struct Epoch {
+/// Stage of congestion avoidance between two losses. Windows are in segments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Epoch {
     start: Instant,
     origin: f64,
     /// Seconds until the cubic function reaches its flat part (K of RFC 9438).
@@ -51,15 +51,8 @@ impl Cubic {
         let w_max = *self.w_max.get_or_insert(cwnd);
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, w_max));
         let alpha = if epoch.w_est < self.prior || !self.catches_up { ALPHA } else { 1.0 };
-        epoch.w_est += alpha * (f64::from(ack.counted) / mss) / cwnd;
-        let t = now.saturating_since(epoch.start).as_secs_f64();
-        let next = if epoch.at(t) < epoch.w_est {
-            epoch.w_est.max(cwnd)
-        } else {
-            let round_trip = ack.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
-            let target = epoch.at(t + round_trip).clamp(cwnd, 1.5 * cwnd);
-            cwnd + (target - cwnd) / cwnd * acks
-        };
+        epoch.count(alpha, f64::from(ack.counted) / mss, cwnd);
+        let next = epoch.grown(now, cwnd, acks, ack.srtt.unwrap_or(Duration::ZERO));
         self.window.set_cwnd(whole(next * mss));
     }
 
@@ -77,9 +70,25 @@ impl Cubic {
 }
 
 impl Epoch {
-    fn new(start: Instant, cwnd: f64, w_max: f64) -> Self {
+    /// Begins after a loss, or at a window without an earlier loss.
+    pub(crate) fn new(start: Instant, cwnd: f64, w_max: f64) -> Self {
         let origin = w_max.max(cwnd);
         Self { start, origin, k: cube_root((origin - cwnd) / C), w_est: cwnd }
+    }
+
+    /// Adds acknowledged segments to the window of Reno.
+    pub(crate) fn count(&mut self, alpha: f64, segments: f64, cwnd: f64) {
+        self.w_est += alpha * segments / cwnd;
+    }
+
+    /// The next window after an ACK for so many segments (sections 4.2 to 4.5).
+    pub(crate) fn grown(&self, now: Instant, cwnd: f64, segments: f64, round_trip: Duration) -> f64 {
+        let t = now.saturating_since(self.start).as_secs_f64();
+        if self.at(t) < self.w_est {
+            return self.w_est.max(cwnd);
+        }
+        let target = self.at(t + round_trip.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+        cwnd + (target - cwnd) / cwnd * segments
     }
 
     /// Window in segments `t` seconds after the epoch began (RFC 9438, Figure 1).
@@ -155,7 +164,7 @@ const KEPT: Share = Share::thousandths(700);
 /// Growth constant C of CUBIC, segments per second cubed (RFC 9438 §5.1).
 const C: f64 = 0.4;
 /// Additive increase that is as fair to Reno with `BETA` as Reno with a half (RFC 9438 §4.3).
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+pub(crate) const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Maximum number of steps: from the largest window, 65535 segments, the root is found in 31.
 const STEPS: u32 = 64;
 

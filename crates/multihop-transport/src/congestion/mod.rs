@@ -30,6 +30,7 @@ use alloc::boxed::Box;
 
 pub use algorithm::{Algorithm, Custom};
 pub use control::{CloneConfig, CongestionConfig, CongestionControl};
+pub(crate) use cubic::{ALPHA, Epoch};
 pub use signals::{Ack, AckKind, LostFlight, RateSample, Signals};
 pub(crate) use start::Start;
 pub use window::{Share, Window};

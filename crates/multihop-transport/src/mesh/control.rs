@@ -6,6 +6,7 @@ use multihop_core::{Duration, Instant};
 
 use super::config::Config;
 use super::lowest::Lowest;
+use super::rival::Rival;
 use super::wire::{self, Queue, Wire};
 
 /// Rate and window of one sender.
@@ -30,6 +31,8 @@ pub struct Control {
     /// Instant at which the queue was last observed, or made, almost empty.
     drained: Instant,
     wire: Wire,
+    /// Competition with flows that fill the queue of a wire.
+    rival: Rival,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +113,7 @@ impl Control {
             delivery: Delivery::default(),
             drained: Instant::ZERO,
             wire: Wire::new(config.delay),
+            rival: Rival::default(),
         }
     }
 
@@ -121,8 +125,9 @@ impl Control {
     }
 
     /// Never applies the rules for wires again.
-    pub(super) const fn exclude_wire(&mut self) {
+    pub(super) fn exclude_wire(&mut self) {
         self.wire.exclude();
+        self.rival = Rival::default();
     }
 
     /// Sets the length of the path to the peer. Segments of the first window leave at once, and must not queue behind
@@ -133,6 +138,7 @@ impl Control {
         }
         self.base.clear();
         self.wire.set_hops(hops);
+        self.rival = Rival::default();
     }
 
     /// Congestion window in segments, backlog included. May be below 1.
@@ -161,7 +167,7 @@ impl Control {
     }
 
     /// Sets the number of segments that leave together (a train).
-    pub const fn set_train(&mut self, size: f64) {
+    pub fn set_train(&mut self, size: f64) {
         self.train = size;
         if size >= 2.0 {
             self.exclude_wire();
@@ -198,7 +204,8 @@ impl Control {
 
     /// A round trip as the queues are now.
     fn round(&self) -> Option<f64> {
-        Some((self.base.get()? + self.queueing).as_secs_f64().max(SHORTEST))
+        let usual = self.base.get()? + self.queueing;
+        Some(self.rival.round_trip().unwrap_or(usual).as_secs_f64().max(SHORTEST))
     }
 
     /// The smoothed queueing delay of data.
@@ -214,6 +221,12 @@ impl Control {
     /// Processes a round-trip sample, from which the time for which the peer held the ACK is subtracted.
     pub fn on_round_trip(&mut self, now: Instant, sample: Duration) {
         self.base.add(now, sample);
+        self.rival.on_round_trip(sample);
+    }
+
+    /// Takes the loss of segments, which shows a full queue only where other flows fill it.
+    pub(super) fn on_loss(&mut self, now: Instant) {
+        self.rival.on_loss(now);
     }
 
     /// Corrects the rate after an ACK.
@@ -229,6 +242,10 @@ impl Control {
         self.update_wire(now, report, base);
         if self.wire.is_settled(now) {
             self.delivery.add(now, report.arrived, Duration::from_secs_f64(round));
+        }
+        if let (Stage::Steady { .. }, Some(window)) = (self.stage, self.compete(now, report)) {
+            self.stage = Stage::Steady { rate: window.min(self.most) / round, error: 0.0, spare: 0.0 };
+            return;
         }
         // Only the second start is one on a wire.
         let allowed = if self.is_wire() { self.allowed.max(base / 2) } else { self.allowed };
@@ -295,9 +312,19 @@ impl Control {
             return;
         }
         let target = Duration::from_secs_f64(self.target(rate) / rate);
-        if self.wire.on_delay(now, Queue { newest: report.queueing, target, base }) {
+        let queue = self.rival.queue(Queue { newest: report.queueing, target, base });
+        if self.rival.on_delay(now, queue, self.window()) {
+            self.wire.on_silence();
+        }
+        if self.wire.on_delay(now, queue) {
             self.delivery.pause();
         }
+    }
+
+    /// Window of a flow that competes with flows that fill the queue; `None` in a dip, whose rate must empty the queue.
+    fn compete(&mut self, now: Instant, report: Report) -> Option<f64> {
+        let arrived = if report.is_limited { report.arrived as f64 } else { 0.0 };
+        if self.wire.is_dip() { None } else { self.rival.window(now, arrived) }
     }
 
     /// Rate of a flow without a queue: grows as in the start, up to one segment in every second round trip.
@@ -326,6 +353,7 @@ impl Control {
     pub fn on_timeout(&mut self) {
         self.delivery.pause();
         self.wire.on_silence();
+        self.rival = Rival::default();
         let (Some(round), Some(base)) = (self.round(), self.base.get()) else { return };
         self.stage = match self.stage {
             // A queue would have ended the start.

@@ -26,6 +26,7 @@ mod observed;
 mod path;
 mod paths;
 mod receiver;
+mod rival;
 mod sender;
 mod several;
 mod skipped;
@@ -355,7 +356,12 @@ impl MeshEnd {
         let Path { rtt, control, timers, .. } = &mut self.paths[path];
         let Some(latest) = rtt.latest() else { return };
         let patience = latest.max(rtt.srtt().unwrap_or(latest)) + control.base().unwrap_or(latest) / 4;
-        match self.send.find_losses(now, path, patience) {
+        let lost = self.send.lost.len();
+        let again = self.send.find_losses(now, path, patience);
+        if self.send.lost.len() > lost {
+            control.on_loss(now);
+        }
+        match again {
             Some(at) => timers.set(Timer::Loss, at),
             None => timers.stop(Timer::Loss),
         }

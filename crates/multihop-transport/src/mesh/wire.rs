@@ -189,7 +189,7 @@ impl Dip {
 }
 
 impl Queue {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.newest < self.target / EMPTY
     }
 }
