@@ -244,7 +244,7 @@ impl Control {
             self.delivery.add(now, report.arrived, Duration::from_secs_f64(round));
         }
         if let (Stage::Steady { .. }, Some(window)) = (self.stage, self.compete(now, report)) {
-            self.stage = Stage::Steady { rate: window.min(self.most) / round, error: 0.0, spare: 0.0 };
+            self.stage = Stage::Steady { rate: window / round, error: 0.0, spare: 0.0 };
             return;
         }
         // Only the second start is one on a wire.
@@ -324,7 +324,7 @@ impl Control {
     /// Window of a flow that competes with flows that fill the queue; `None` in a dip, whose rate must empty the queue.
     fn compete(&mut self, now: Instant, report: Report) -> Option<f64> {
         let arrived = if report.is_limited { report.arrived as f64 } else { 0.0 };
-        if self.wire.is_dip() { None } else { self.rival.window(now, arrived) }
+        if self.wire.is_dip() { None } else { self.rival.window(now, arrived, self.most) }
     }
 
     /// Rate of a flow without a queue: grows as in the start, up to one segment in every second round trip.

@@ -77,24 +77,29 @@ impl Rival {
             // The flow has yielded since then.
             let window = window.max(before);
             self.competition = Some(Competition { window, epoch: None, base: queue.base, round_trip });
-            (self.long_since, self.has_lost) = (None, false);
+            (self.long_since, self.has_lost, self.flat) = (None, false, 0.0);
         }
         false
     }
 
-    /// Window of a flow that competes. An ACK for so many segments lets the window grow.
-    pub(super) fn window(&mut self, now: Instant, arrived: f64) -> Option<f64> {
+    /// Window of a flow that competes, at most `most`. An ACK for so many segments lets the window grow; 0 segments are those
+    /// of a flow without enough data, whose time without data does not count (RFC 9438, section 5.8).
+    pub(super) fn window(&mut self, now: Instant, arrived: f64, most: f64) -> Option<f64> {
         let flat = self.flat;
         let Competition { window, epoch, round_trip, .. } = self.competition.as_mut()?;
-        let epoch = epoch.get_or_insert_with(|| Epoch::new(now, *window, flat));
-        epoch.count(ALPHA, arrived, *window);
-        *window = epoch.grown(now, *window, arrived, *round_trip);
+        if arrived > 0.0 {
+            let epoch = epoch.get_or_insert_with(|| Epoch::new(now, *window, flat));
+            epoch.count(ALPHA, arrived, *window);
+            *window = epoch.grown(now, *window, arrived, *round_trip).min(most);
+        } else {
+            *epoch = None;
+        }
         Some(*window)
     }
 
     /// Reduces the window of a flow that competes, because a loss shows a full queue.
     pub(super) fn on_loss(&mut self, now: Instant) {
-        self.has_lost = true;
+        self.has_lost |= self.long_since.is_some();
         let Some(Competition { window, epoch, round_trip, .. }) = &mut self.competition else { return };
         if now < self.reduced {
             return;
@@ -144,22 +149,21 @@ mod tests {
 
     #[test]
     fn a_flow_competes_after_twenty_round_trips_with_a_long_queue_with_its_window_before_them() {
-        assert_eq!(competing().window(at(1040), 0.0), Some(100.0));
+        assert_eq!(competing().window(at(1040), 0.0, 1000.0), Some(100.0));
         let mut rival = Rival::default();
         (0..=1039).for_each(|ms| assert!(!rival.on_delay(at(ms), queue(12), 1.0)));
         rival.on_loss(at(1039));
         rival.on_delay(at(1040), queue(11), 1.0);
         rival.on_delay(at(1041), queue(12), 1.0);
-        assert!(rival.window(at(1041), 1.0).is_none(), "the queue was short once");
+        assert!(rival.window(at(1041), 1.0, 1000.0).is_none(), "the queue was short once");
     }
 
     #[test]
     fn a_long_queue_without_losses_is_of_flows_of_mesh() {
         let mut rival = Rival::default();
         rival.on_loss(at(0));
-        rival.on_delay(at(0), queue(11), 1.0);
         (0..5000).for_each(|ms| assert!(!rival.on_delay(at(ms), queue(12), 1.0)));
-        assert!(rival.window(at(5000), 1.0).is_none());
+        assert!(rival.window(at(5000), 1.0, 1000.0).is_none());
     }
 
     #[test]
@@ -170,7 +174,7 @@ mod tests {
             rival.on_loss(at(ms));
             assert!(!rival.on_delay(at(ms), jitter, 100.0));
         }
-        assert!(rival.window(at(5000), 1.0).is_none());
+        assert!(rival.window(at(5000), 1.0, 1000.0).is_none());
     }
 
     #[test]
@@ -179,18 +183,18 @@ mod tests {
         (0..100).for_each(|_| rival.on_round_trip(MS * 40));
         assert!(rival.queue(queue(12)).newest < MS);
         assert!(rival.on_delay(at(2000), rival.queue(queue(12)), 100.0));
-        assert!(rival.window(at(2000), 1.0).is_none());
+        assert!(rival.window(at(2000), 1.0, 1000.0).is_none());
     }
 
     #[test]
     fn a_full_queue_reduces_the_window_once_in_ten_round_trips() {
         let mut rival = competing();
         rival.on_loss(at(1100));
-        assert_eq!(rival.window(at(1100), 0.0), Some(80.0));
+        assert_eq!(rival.window(at(1100), 0.0, 1000.0), Some(80.0));
         rival.on_loss(at(1619));
-        assert!(rival.window(at(1619), 0.0).is_some_and(|window| window >= 80.0));
+        assert!(rival.window(at(1619), 0.0, 1000.0).is_some_and(|window| window >= 80.0));
         rival.on_loss(at(1620));
-        assert!(rival.window(at(1620), 0.0).is_some_and(|window| window < 80.0));
+        assert!(rival.window(at(1620), 0.0, 1000.0).is_some_and(|window| window < 80.0));
     }
 
     #[test]
@@ -199,9 +203,25 @@ mod tests {
         rival.on_loss(at(1100));
         let mut window = 0.0;
         for ms in 1100..9000 {
-            window = rival.window(at(ms), 1.0).expect("the flow competes");
+            window = rival.window(at(ms), 1.0, 1000.0).expect("the flow competes");
         }
         assert!(window > 100.0, "{window}");
+    }
+
+    #[test]
+    fn a_loss_reduces_a_window_that_is_bounded_otherwise() {
+        let mut rival = competing();
+        (1040..60_000).for_each(|ms| assert!(rival.window(at(ms), 1.0, 300.0) <= Some(300.0)));
+        rival.on_loss(at(60_000));
+        assert_eq!(rival.window(at(60_000), 0.0, 300.0), Some(240.0));
+    }
+
+    #[test]
+    fn time_without_data_does_not_let_the_window_grow() {
+        let mut rival = competing();
+        rival.window(at(1100), 1.0, 1000.0);
+        rival.window(at(1200), 0.0, 1000.0);
+        assert!(rival.window(at(61_000), 1.0, 1000.0).is_some_and(|window| window < 101.0));
     }
 
     #[test]

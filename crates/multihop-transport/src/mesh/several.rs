@@ -41,8 +41,8 @@ impl Several {
         }
     }
 
-    /// Measures again, because trains have become longer than ever.
-    pub(super) const fn on_growth(&mut self) {
+    /// Measures again: trains have become longer than ever, or have ended.
+    pub(super) const fn restart(&mut self) {
         self.phase = Phase::One { left: MEASURED };
     }
 
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(several.spacing(), None);
         several.on_ack(at(0), 24, Some(ALONE));
         assert!(several.spacing().is_some());
-        several.on_growth();
+        several.restart();
         assert_eq!(several.spacing(), None, "longer trains take longer");
     }
 }

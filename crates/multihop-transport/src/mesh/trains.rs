@@ -138,6 +138,7 @@ impl Trains {
     /// repeated segment, or of the rest of a train.
     pub(super) fn on_round_trip(&mut self, now: Instant, round_trip: Duration, arrived: u64) {
         if !self.have_several() {
+            self.several.restart();
             return self.worth.on_single(round_trip);
         }
         if arrived as f64 >= self.size / 2.0 {
@@ -181,7 +182,7 @@ impl Trains {
         self.size = size.clamp(least, MAX_SIZE);
         if self.size > self.largest {
             self.largest = self.size;
-            self.several.on_growth();
+            self.several.restart();
         }
     }
 }
