@@ -72,9 +72,13 @@ def place(figure: str, numbers: str, caption: str) -> str:
 
 
 def write(folder: Path, study: Study) -> None:
-    """Write the means of a study into the folder of its page, if they are enough for one of its figures."""
+    """Write the means of a study into the folder of its page, if they are enough for one of its figures.
+
+    Without such means, the file of an earlier run is removed.
+    """
     experiment = study.experiment
     if not study.accepted() or not any(suffices(plot) for plot in experiment.plots):
+        (folder / link(experiment)).unlink(missing_ok=True)
         return
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")

@@ -490,6 +490,15 @@ def test_a_file_has_the_means_of_the_runs(study: Study, tmp_path: Path) -> None:
     assert [name for name, _ in recorded.drawn(again)] == ["short-1.svg", "short-2.svg"]
 
 
+def test_means_of_an_earlier_run_are_removed_if_the_new_one_has_none(study: Study, tmp_path: Path) -> None:
+    refused = replace(study, refused=dict.fromkeys(study.cells(), "not accepted"))
+    recorded.write(tmp_path, refused)
+    recorded.write(tmp_path, study)
+    assert (tmp_path / recorded.link(SHORT)).is_file()
+    recorded.write(tmp_path, refused)
+    assert not (tmp_path / recorded.link(SHORT)).exists()
+
+
 def test_short_runs_do_not_replace_a_page_of_full_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
