@@ -64,7 +64,9 @@ impl<T: Observed> Observer<T> {
     pub(crate) fn take(&mut self, now: Instant) -> io::Result<Vec<T>> {
         let mut found = Vec::new();
         self.drain(|value| {
-            if !found.contains(&value) && found.len() < T::MAX {
+            // Packets of seen values may have arrived before the filter.
+            let is_new = !found.contains(&value) && !self.seen.contains(&value);
+            if is_new && found.len() < T::MAX {
                 found.push(value);
             }
         });
@@ -126,3 +128,46 @@ impl<T: Observed> AsFd for Observer<T> {
 const TURN: usize = 1024;
 /// Bytes of the longest header that a filter passes.
 const LONGEST: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, UdpSocket};
+
+    use multihop_linux::netns::Namespace;
+    use nix::net::if_::if_nametoindex;
+
+    use super::*;
+    use crate::usage::Pair;
+
+    #[test]
+    fn packets_from_before_the_filter_are_not_reported_again() {
+        let made = Namespace::new().and_then(|made| made.ip("link set lo up").map(|()| made));
+        match made {
+            Ok(namespace) => namespace.run(observe_twice).unwrap().unwrap(),
+            Err(error) => println!("skipped: network namespaces need root and the command ip: {error}"),
+        }
+    }
+
+    fn observe_twice() -> io::Result<()> {
+        let now = Instant::ZERO;
+        let mut observer = Observer::<Pair>::open()?;
+        observer.set(now, vec![if_nametoindex("lo")?], ())?;
+        let (socket, receiver) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("0.0.0.0:0")?);
+        let port = receiver.local_addr()?.port();
+        let [first, second] = [2, 3].map(|host| Ipv4Addr::new(127, 0, 0, host));
+        socket.send_to(&[1], (first, port))?;
+        assert_eq!(observer.take(now)?, [(Ipv4Addr::LOCALHOST, first)]);
+        // The queue gets a packet that the next filter would have dropped.
+        let seen = std::mem::take(&mut observer.seen);
+        observer.attach(now)?;
+        socket.send_to(&[1], (first, port))?;
+        socket.send_to(&[1], (second, port))?;
+        observer.seen = seen;
+        assert_eq!(observer.take(now)?, [(Ipv4Addr::LOCALHOST, second)]);
+        assert_eq!(observer.seen, [first, second].map(|to| (Ipv4Addr::LOCALHOST, to)));
+        observer.handle_timeout(now + Pair::INTERVAL)?;
+        socket.send_to(&[1], (first, port))?;
+        assert_eq!(observer.take(now)?, [(Ipv4Addr::LOCALHOST, first)], "in the next interval");
+        Ok(())
+    }
+}
