@@ -274,6 +274,7 @@ impl Daemon {
         self.update_at = None;
         self.load.measure();
         let routes = self.router.routes(now);
+        // After `routes`, which computes stale routes: the revision counts these as a change that is still to come.
         self.updated = self.router.revision();
         self.watch(now, &routes);
         let is_part = self.installed.update(&routes, self.router.config(), self.keep_until.is_some());

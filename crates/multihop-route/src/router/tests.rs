@@ -15,6 +15,7 @@ pub(super) use net::ports;
 mod early;
 mod ipv6;
 mod net;
+mod revision;
 mod signed;
 
 const fn address(network: u8, host: u8) -> Ipv4Addr {
