@@ -2,12 +2,13 @@
 """Check the layers: crates by the drawing in ARCHITECTURE.md, modules by the list of circles below.
 
 No crate depends on a higher level or on a neighbour. No two neighbouring modules of a crate import from each
-other, except those in CIRCLES.
+other, except those in CIRCLES. Each file of a crate is compiled: its root or a `mod` declaration leads to it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -88,7 +89,9 @@ def main() -> int:
     command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"]
     metadata = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     problems = [line for package in metadata["packages"] for line in check(package, levels)]
-    problems += check_circles(circles_in(ARCHITECTURE.parent / "crates"))
+    crates = ARCHITECTURE.parent / "crates"
+    problems += check_circles(circles_in(crates))
+    problems += [line for folder in sorted(crates.glob("*/src")) for line in check_files(folder)]
     fine = f"{len(metadata['packages'])} crates, each on its level; {len(CIRCLES)} circles of modules"
     print("\n".join(problems) or fine)
     return 1 if problems else 0
@@ -111,6 +114,28 @@ def check_circles(found: set[Circle]) -> list[str]:
         for circle in sorted(CIRCLES.keys() - found)
     ]
     return new + gone
+
+
+MODULE = re.compile(r'(?:#\[path = "([^"]+)"\]\s*)?(?:pub(?:\([^)]*\))? )?\bmod (\w+);')
+"""A module in a file of its own, and the file if it has another name."""
+
+
+def check_files(src: Path) -> list[str]:
+    """List files of a crate that are not part of any of its programs or of its library."""
+    roots = [*src.glob("lib.rs"), *src.glob("main.rs"), *src.glob("bin/*.rs"), *src.glob("bin/*/main.rs")]
+    # Files, each with the folder of its modules.
+    waiting = [(root, root.parent) for root in roots]
+    reached = set()
+    while waiting:
+        file, inside = waiting.pop()
+        reached.add(file)
+        for path, name in MODULE.findall(re.sub(r"//[^\n]*", "", file.read_text())):
+            elsewhere = Path(os.path.normpath(file.parent / path))
+            places = {inside / f"{name}.rs": inside / name, inside / name / "mod.rs": inside / name}
+            found = {elsewhere: elsewhere.parent} if path else places
+            waiting += [place for place in found.items() if place[0].is_file()]
+    orphans = sorted(set(src.rglob("*.rs")) - reached)
+    return [f"{file.relative_to(src.parents[1])}: no `mod` declaration leads to it" for file in orphans]
 
 
 def show(circle: Circle) -> str:

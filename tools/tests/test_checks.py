@@ -76,6 +76,26 @@ def test_every_circle_has_a_reason_and_every_reason_a_circle() -> None:
     assert "no circle any more" in gone
 
 
+def test_each_file_of_a_crate_is_compiled(tmp_path: Path) -> None:
+    files = {
+        "lib.rs": 'pub mod a;\n#[cfg(unix)]\nmod b;\n// mod orphan;\n#[path = "a/other.rs"]\nmod c;',
+        "a/mod.rs": "pub(crate) mod inner;",
+        "a/inner.rs": "mod deep;",
+        "a/inner/deep.rs": "",
+        "a/other.rs": "mod beside;",
+        "a/beside.rs": "",
+        "b.rs": '#[cfg(test)]\n#[path = "tests/b.rs"]\nmod tests;',
+        "tests/b.rs": "",
+        "bin/tool.rs": '#[path = "../common.rs"]\nmod common;',
+        "common.rs": "",
+    }
+    src = write_crate(tmp_path / "some" / "src", files)
+    assert check_layers.check_files(src) == []
+    write_crate(src, {"orphan.rs": "mod child;", "orphan/child.rs": ""})
+    lost = [f"some/src/{name}: no `mod` declaration leads to it" for name in ("orphan/child.rs", "orphan.rs")]
+    assert check_layers.check_files(src) == lost
+
+
 @pytest.mark.parametrize(
     ("expression", "allowed"),
     [
