@@ -48,7 +48,7 @@ fn powers(sinr: &Sinr) -> String {
 fn ranges(radio: &RadioParams, mac: &MacParams) -> String {
     let range = |rate: RateIndex| RadioParams { rate, ..radio.clone() }.decode_range();
     let said = |rate: RateIndex| format!("{} reaches {:.0} m", radio.phy.rate(rate).name, range(rate));
-    if mac.rate_control == RateControlParams::Fixed {
+    if !mac.rate_control.adapts() {
         return said(radio.rate);
     }
     let by_speed = || radio.usable_rates().filter(|&rate| range(rate) > 0.0);

@@ -4,7 +4,6 @@ use multihop_core::{Instant, Interface, NodeId};
 use multihop_radio::grid::Point;
 use multihop_radio::link_budget::{LinkBudget, LinkBudgets};
 use multihop_radio::propagation::Site;
-use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::Scenario;
 
 /// A directed link at the start of a run: a station, and another one that receives it.
@@ -51,7 +50,7 @@ pub(crate) fn links_between(scenario: &Scenario, radio: Interface, places: &[Poi
     let params = &radio.params;
     let budgets = LinkBudgets::new(params, seed);
     let has_lists = !params.link_rates.is_empty();
-    let adapts = radio.mac.rate_control != RateControlParams::Fixed && !has_lists;
+    let adapts = radio.mac.rate_control.adapts() && !has_lists;
     let data_rate = (!adapts && !has_lists).then(|| params.phy.rate(params.rate).name);
     let sites = (0..).map(NodeId).zip(places).map(|(node, &place)| Site { node, place });
     let sites: Vec<_> = sites.filter(|site| radio.is_at(site.node)).collect();

@@ -37,6 +37,13 @@ pub enum RateControlParams {
     Kernel,
 }
 
+impl RateControlParams {
+    /// Whether stations choose among rates by the outcomes of their own transmissions.
+    pub const fn adapts(&self) -> bool {
+        !matches!(self, Self::Fixed | Self::Kernel)
+    }
+}
+
 /// When a ladder moves up or down.
 #[derive(Clone, Debug, PartialEq, Settings)]
 pub struct LadderParams {

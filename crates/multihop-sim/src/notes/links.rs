@@ -44,7 +44,7 @@ fn one_range(scenario: &Scenario) -> Option<String> {
     let Model::Threshold(threshold) = &scenario.radio().model else { return None };
     let first = *threshold.range.first()?;
     let is_same = threshold.range.iter().all(|range| (range - first).abs() < f64::EPSILON);
-    (scenario.mac().rate_control != RateControlParams::Fixed && is_same).then(|| {
+    (scenario.mac().rate_control.adapts() && is_same).then(|| {
         format!(
             "rate_control has nothing to choose: all rates have the range of {first:.0} m; model = \"sinr\", or a table of ranges, \
              gives each rate its own"
@@ -56,7 +56,7 @@ fn one_range(scenario: &Scenario) -> Option<String> {
 fn isolated(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     let nodes: Vec<_> = links.isolated.iter().map(|node| node.index()).collect();
     let at = match scenario.mac().rate_control {
-        RateControlParams::Fixed => {
+        RateControlParams::Fixed | RateControlParams::Kernel => {
             let rate = scenario.radio().phy.rate(scenario.radio().rate).name;
             format!("at {rate:?}, whose range is {:.0} m", scenario.decode_range())
         }

@@ -45,7 +45,7 @@ fn unrouted(scenario: &Scenario, places: &[Point]) -> Option<String> {
     let without: Vec<_> = (0..routed.len()).filter(|&flow| !routed[flow]).collect();
     let rates = match &scenario.mac().rate_control {
         _ if !scenario.radio().link_rates.is_empty() => "the ranges of the rates of data".to_owned(),
-        RateControlParams::Fixed => {
+        RateControlParams::Fixed | RateControlParams::Kernel => {
             let rate = scenario.radio().phy.rate(scenario.radio().rate).name;
             format!("{:.0} m, the range of {rate:?}", scenario.decode_range())
         }

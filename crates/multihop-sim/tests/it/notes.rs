@@ -108,6 +108,23 @@ fn rate_control_without_a_choice_is_noted() {
 }
 
 #[test]
+fn rates_of_a_kernel_have_the_notes_of_the_scenarios_rate() {
+    for protocol in ["aodv", "static"] {
+        let with = |rule: &str| {
+            let text = two_pairs(&format!(
+                "[radio]\nrange = {{ 11M = 20.0, 1M = 40.0 }}\nrate = \"11M\"\n[mac]\nrate_control = {rule:?}\n"
+            ));
+            let text = text.replace("\"aodv\"", &format!("{protocol:?}"));
+            let links = links(&scenario(&text), Interface(0)).expect("four stations");
+            let carries_data = links.list.iter().filter(|link| link.carries_data).count();
+            (said(&text), carries_data)
+        };
+        assert_eq!(with("kernel"), with("fixed"), "{protocol}");
+        assert_ne!(with("kernel"), with("arf"), "{protocol}");
+    }
+}
+
+#[test]
 fn traffic_that_is_not_counted_or_not_carried_is_noted() {
     let cbr = "app = \"cbr\"\nrate_kbps = 600000\nstop = 3.0\n";
     let text = two_pairs(OFDM).replace("transport = \"newreno\"\n", cbr);

@@ -35,3 +35,19 @@ fn a_fixed_rate_beyond_its_range_delivers_nothing_and_is_not_reported() {
     assert_eq!(result.mac.rates, None);
     assert!(!serde_json::to_string(&result).expect("numbers and texts").contains("\"rates\""));
 }
+
+#[test]
+fn rates_of_a_kernel_do_not_lengthen_the_links_of_static_routes() {
+    // The longest range of all rates is 250 m, that of the scenario's rate 100 m.
+    let outcome = |rule: &str| {
+        let result = result(&format!(
+            "duration = 2.0\n\
+             radio = {{ rate = \"11M\", range = {{ 1M = 250, 2M = 200, \"5.5M\" = 150, 11M = 100 }} }}\n\
+             mac = {{ flavour = \"standard\", rate_control = {rule:?} }}\n\
+             [topology]\nkind = \"chain\"\nhops = 1\nspacing = 180.0\n\
+             [[flow]]\napp = \"cbr\"\nrate_kbps = 100.0\nsize = 1000\n"
+        ));
+        (result.drops, result.totals.goodput_kbps)
+    };
+    assert_eq!(outcome("kernel"), outcome("fixed"));
+}

@@ -9,7 +9,6 @@ use multihop_radio::airtime::Airtime;
 use multihop_radio::grid::{Grid, Point};
 use multihop_radio::link_budget::LinkBudgets;
 use multihop_radio::propagation::Site;
-use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::{Radio, Scenario};
 
 use crate::world::ids::Neighbour;
@@ -122,7 +121,7 @@ fn add_links(
     into: &mut [Vec<(Neighbour, Duration)>],
 ) {
     let params = &radio.params;
-    let adapts = radio.mac.rate_control != RateControlParams::Fixed;
+    let adapts = radio.mac.rate_control.adapts();
     let range = if adapts { params.longest_range() } else { params.decode_range() };
     let (airtime, budgets) = (Airtime::new(params, &radio.mac), LinkBudgets::new(params, seed));
     let (grid, mut near) = (Grid::new(range, places), Vec::new());

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use multihop_core::{Instant, NodeId};
 use multihop_radio::grid::Point;
-use multihop_radio::rate_control::RateControlParams;
 use multihop_routing::agent::{RouteChanges, RoutingAgent};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Port, RoutingProtocol, Scenario};
@@ -145,7 +144,7 @@ fn fixed_routes(
     if radio.measured().is_some() {
         let carries = |rate, from, to| radio.measured_link_carries(from, to, rate) == Some(true);
         routes.add_links(ANY_DISTANCE, positions, |from, to, _| carries(radio.rate, from, to));
-        if scenario.mac().rate_control != RateControlParams::Fixed {
+        if scenario.mac().rate_control.adapts() {
             routes.add_links(ANY_DISTANCE, positions, |from, to, _| {
                 radio.usable_rates().any(|rate| carries(rate, from, to))
             });
@@ -157,7 +156,7 @@ fn fixed_routes(
     } else {
         routes.add_links(longest, positions, |from, to, metres| metres <= radio.range_between(from, to));
     }
-    if scenario.mac().rate_control != RateControlParams::Fixed && longest > radio.decode_range() {
+    if scenario.mac().rate_control.adapts() && longest > radio.decode_range() {
         routes.add_links(longest, positions, |_, _, _| true);
     }
     routes
