@@ -90,7 +90,10 @@ impl Wmediumd {
         let mut scenario = Scenario::load_network(&source, overrides, extensions)?;
         let node = |place| NodeId(u32::try_from(place).expect("at most 1000 radios"));
         let pairs = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to)));
-        let between = pairs.filter(|(from, to)| from != to);
+        // A link without a trace has no signal. A trace of losses only would still disturb other receptions.
+        let is_absent =
+            |from: usize, to: usize| self.quantity == Quantity::Loss && self.links[from][to] >= 1.0;
+        let between = pairs.filter(|&(from, to)| from != to && !is_absent(from, to));
         let measurement = |(from, to): (usize, usize)| Measurement {
             at: Instant::ZERO,
             from: node(from),

@@ -33,6 +33,12 @@ fn probabilities_are_those_of_losses() {
     let network = read(&text);
     assert_eq!(network.quantity, Quantity::Loss);
     assert_eq!((network.links[1][0], network.links[0][2]), (0.25, 1.0));
+    let scenario = network.scenario(&[], &Extensions::default()).unwrap();
+    let Model::Sinr(sinr) = &scenario.radio().model else { panic!("a model with SINR") };
+    let traces = &sinr.measured.as_ref().unwrap().traces;
+    let snr_db = |from, to| traces.snr_db(NodeId(from), NodeId(to), Instant::ZERO);
+    assert!(snr_db(0, 1).is_finite() && snr_db(1, 0).is_finite());
+    assert!(snr_db(0, 2) < -1e9 && snr_db(2, 1) < -1e9, "a loss of 1 is no link");
 }
 
 #[test]
