@@ -70,6 +70,7 @@ impl Wmediumd {
             let links = ifaces.links(vec![vec![DEFAULT_SNR_DB; nodes]; nodes], SNR_DB)?;
             return Ok(Self { addresses, quantity: Quantity::Snr, links });
         };
+        ifaces.allow(&["ids", "count", "enable_interference"])?;
         let (quantity, links) = model.links_of_model(nodes)?;
         Ok(Self { addresses, quantity, links })
     }

@@ -76,6 +76,10 @@ fn mistakes_are_named_with_their_place() {
         with("}; model : { type = \"path_loss\"; directions = (); };"),
         "x.cfg:2:47: model.directions: is not used, allowed: type, model_name, positions, tx_powers, path_loss_exp, xg, band"
     );
+    assert_eq!(
+        with("links = ((0, 1, 10)); }; model : { type = \"snr\"; };"),
+        "x.cfg:2:9: ifaces.links: is not used, allowed: ids, count, enable_interference"
+    );
     assert_eq!(with("count = 2; };"), "x.cfg:2:9: ifaces.count: found 2, allowed: 3, the number of ids");
     assert_eq!(with(""), "x.cfg:2:1: found the end of the file, allowed: a setting or }");
     assert_eq!(refused("ifaces { }"), "x.cfg:1:8: found '{', allowed: = or :");
