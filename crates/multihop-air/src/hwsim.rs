@@ -68,6 +68,7 @@ impl TxRate {
         let is_vht = self.flags & RATE_IS_VHT_MCS != 0;
         let (streams, scheme) = if is_vht { (index >> 4, index & 0xf) } else { (index / 8, index % 8) };
         let (times, per) = match self.flags {
+            wide if wide & RATE_IS_160_MHZ != 0 => (9, 1),
             wide if wide & RATE_IS_80_MHZ != 0 => (9, 2),
             wide if wide & RATE_IS_40_MHZ != 0 => (27, 13),
             _ => (1, 1),
@@ -217,6 +218,7 @@ const RATE_IS_40_MHZ: u16 = 0x20;
 const RATE_HAS_SHORT_GUARD: u16 = 0x80;
 const RATE_IS_VHT_MCS: u16 = 0x100;
 const RATE_IS_80_MHZ: u16 = 0x200;
+const RATE_IS_160_MHZ: u16 = 0x400;
 /// Bit rates of the MCSs of one stream in 20 MHz with the long guard interval.
 const MCS_BPS: [u64; 10] = [
     6_500_000, 13_000_000, 19_500_000, 26_000_000, 39_000_000, 52_000_000, 58_500_000, 65_000_000,

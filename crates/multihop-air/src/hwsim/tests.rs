@@ -42,6 +42,7 @@ fn an_mcs_has_the_bit_rate_of_its_streams_width_and_guard_interval() {
     assert_eq!(mbps(15, RATE_IS_MCS | RATE_HAS_SHORT_GUARD), Some(1444));
     assert_eq!(mbps(7, RATE_IS_MCS | RATE_IS_40_MHZ), Some(1350));
     assert_eq!(mbps(0x19, RATE_IS_VHT_MCS | RATE_IS_80_MHZ), Some(7800));
+    assert_eq!(mbps(0x09, RATE_IS_VHT_MCS | RATE_IS_160_MHZ), Some(7800));
     assert_eq!(mbps(0xf, RATE_IS_VHT_MCS), None, "no such scheme");
     assert_eq!(mbps(-1, RATE_IS_MCS), None);
 }
