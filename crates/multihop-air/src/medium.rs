@@ -247,7 +247,14 @@ impl<'a> Medium<'a> {
         let Some(pending) = self.radios[place].pending.remove(&cookie) else { return };
         let Radio { node, mhz, hardware: radio, interface, has_kernel_rates, .. } = self.radios[place];
         let rates = match attempts {
-            // The frame never left: the RTS failed, or the frame is for nobody.
+            // A delivered frame without attempts of its own was transmitted only in aggregates.
+            [] if is_delivered && !has_kernel_rates && !pending.rates[0].is_mcs() => {
+                let to = pending.to.unwrap_or(NodeId::BROADCAST);
+                let rate = self.network(node).wifi_rate(interface, node, to);
+                let count = u8::try_from(retries + 1).unwrap_or(u8::MAX);
+                by_index(&[Attempts { rate, count }], mhz)
+            }
+            // The RTS failed, the frame is for nobody, or it was transmitted only in aggregates.
             [] => used(&pending.rates, retries + 1),
             _ if has_kernel_rates || pending.rates[0].is_mcs() => {
                 used(&pending.rates, attempts.iter().map(|one| u32::from(one.count)).sum())

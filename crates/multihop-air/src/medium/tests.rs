@@ -142,6 +142,23 @@ fn rates_of_the_kernel_are_used_in_their_order_and_reported() {
 }
 
 #[test]
+fn a_frame_delivered_in_aggregates_is_reported_at_the_rate_of_the_mac() {
+    let network = scenario(&[0.0, 200.0], &[("radio.rate", "\"24M\"")]);
+    let mut medium = Medium::new(&network, false, &[]).unwrap();
+    let rate = |index, count| TxRate { index, count, flags: 0 };
+    let rates = [rate(7, 2), TxRate::NONE, TxRate::NONE, TxRate::NONE];
+    let mut outcome = |is_delivered| {
+        medium.radios[0].mhz = 2412;
+        medium.radios[0].pending.insert(7, Pending { to: Some(NodeId(1)), flags: 0, rates });
+        medium.finish_frame(0, Instant::ZERO, 7, (is_delivered, 2), &[]);
+        let Some(Outgoing::Finished { outcome, .. }) = medium.poll() else { panic!("an outcome") };
+        outcome.rates[0]
+    };
+    assert_eq!(outcome(true), rate(8, 3), "24 Mb/s");
+    assert_eq!(outcome(false), rate(7, 3), "the kernel's rate");
+}
+
+#[test]
 fn rates_have_the_indices_of_their_band() {
     assert_eq!([1, 2, 11, 6, 54].map(|mbps| rate_index(BitRate(mbps * 1_000_000), 2412)), [0, 1, 3, 4, 11]);
     assert_eq!([6, 54].map(|mbps| rate_index(BitRate(mbps * 1_000_000), 5180)), [0, 7]);
