@@ -52,7 +52,7 @@ pub struct Options {
     /// The lateness of 99% of events and deliveries above which the result is invalid. With a limit, the result is also
     /// invalid if more than 1% of the time was lost.
     pub late_limit: Option<Duration>,
-    /// Whether stations neither wait for the frames of others nor suffer from them.
+    /// Whether stations neither wait for the frames of others nor suffer from them. Allowed with at most 100 nodes.
     pub no_contention: bool,
     /// Addresses of the nodes' first radios; if empty, `02:00` and the number of the node.
     pub addresses: Vec<[u8; 6]>,
@@ -82,6 +82,9 @@ pub enum AirError {
         /// Numbers of the processes, separated by commas.
         programs: String,
     },
+    /// The scenario has too many nodes for a run without contention.
+    #[error("topology: found {0} nodes, allowed with --no-contention: at most {max}", max = medium::MAX_WITHOUT_CONTENTION)]
+    TooMany(usize),
     /// The simulated network failed.
     #[error(transparent)]
     Run(#[from] RunError),

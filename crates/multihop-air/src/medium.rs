@@ -12,6 +12,7 @@ use multihop_sim::RunError;
 use multihop_sim::live::{Attempts, Live, WifiEvent};
 use multihop_sim::results::RunResult;
 
+use crate::AirError;
 use crate::hwsim::{Address, Outcome, RATES, Report, Transmitted, TxRate};
 
 /// Simulated network with a radio of the kernel at each radio of its nodes.
@@ -89,8 +90,11 @@ impl<'a> Medium<'a> {
         scenario: &'a Scenario,
         no_contention: bool,
         addresses: &[Address],
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self, AirError> {
         let (nodes, radios) = (scenario.topology.nodes(), scenario.radios.len());
+        if no_contention && nodes > MAX_WITHOUT_CONTENTION {
+            return Err(AirError::TooMany(nodes));
+        }
         let copies = if no_contention { nodes } else { 1 };
         let networks = (0..copies).map(|_| Live::new(scenario, Outputs::default(), None));
         let networks = networks.collect::<Result<_, _>>()?;
@@ -357,6 +361,8 @@ fn index<T: TryFrom<usize>>(n: usize) -> T {
 const KBPS: [u32; 12] =
     [1_000, 2_000, 5_500, 11_000, 6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 const OFDM: usize = 4;
+/// Largest number of nodes without contention, where each node has a simulated network with all nodes.
+pub(crate) const MAX_WITHOUT_CONTENTION: usize = 100;
 const FIRST_OF_5_GHZ: u32 = 4_000;
 /// Bit of a group in the first byte of an address.
 const GROUP: u8 = 1;

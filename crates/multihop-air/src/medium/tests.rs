@@ -126,6 +126,13 @@ fn frames_without_contention_neither_wait_nor_collide() {
 }
 
 #[test]
+fn more_than_a_hundred_nodes_need_contention() {
+    let error = Medium::new(&scenario(&[0.0; 101], &[]), true, &[]).err().unwrap();
+    let text = "topology: found 101 nodes, allowed with --no-contention: at most 100";
+    assert_eq!(error.to_string(), text);
+}
+
+#[test]
 fn rates_of_the_kernel_are_used_in_their_order_and_reported() {
     let kernel = scenario(&[0.0, 260.0], &[("mac.rate_control", "\"kernel\"")]);
     let (_, outcomes) = exchange_over(&kernel, false, vec![frame(0, NODE_1, DATA, 7)]);
