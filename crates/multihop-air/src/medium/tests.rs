@@ -4,11 +4,16 @@ use super::*;
 
 /// Network of nodes at these places on a line, m, which hear each other up to 250 m.
 fn scenario(places: &[f64], further: &[(&str, &str)]) -> Scenario {
+    scenario_with("", places, further)
+}
+
+/// A network with further lines of the scenario, such as flows.
+fn scenario_with(lines: &str, places: &[f64], further: &[(&str, &str)]) -> Scenario {
     let positions: Vec<_> = places.iter().map(|place| format!("[{place:?}, 0.0]")).collect();
     let text = format!(
         "duration = 10.0\ntopology = {{ kind = \"list\", positions = [{}] }}\n\
          radio = {{ phy = \"802.11g\", model = \"threshold\" }}\n\
-         mac = {{ flavour = \"standard\", rts_threshold = \"off\", llc = true }}\n",
+         mac = {{ flavour = \"standard\", rts_threshold = \"off\", llc = true }}\n{lines}",
         positions.join(", ")
     );
     let source = Source::Toml { text, name: "air.toml".to_owned() };
@@ -163,6 +168,30 @@ fn a_frame_delivered_in_aggregates_is_reported_at_the_rate_of_the_mac() {
     };
     assert_eq!(outcome(true), rate(8, 3), "24 Mb/s");
     assert_eq!(outcome(false), rate(7, 3), "the kernel's rate");
+}
+
+#[test]
+fn packets_do_not_use_the_rates_of_dropped_frames() {
+    let flow = |from: u8, to: u8| {
+        format!(
+            "[[flow]]\nfrom = {from}\nto = {to}\nstart = 0.5\napp = \"cbr\"\nrate_kbps = 60000\nsize = 1000\n"
+        )
+    };
+    let set = [
+        ("mac.rate_control", "\"kernel\""),
+        ("radio.rate", "\"24M\""),
+        ("mac.queue", "10"),
+        ("warmup", "0.4"),
+    ];
+    let network = scenario_with(&(flow(0, 1) + &flow(1, 0)), &[0.0, 200.0], &set);
+    let mut medium = Medium::new(&network, false, &[]).unwrap();
+    for cookie in 0..30 {
+        medium.handle(frame(0, NODE_1, DATA, cookie));
+    }
+    medium.advance(Instant::ZERO + Duration::from_secs(1));
+    let rates = medium.finish().unwrap().mac.rates.expect("rates that change");
+    let used: Vec<_> = rates.iter().filter(|(_, count)| **count > 0).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(used, ["24M"], "the packets of the flows");
 }
 
 #[test]

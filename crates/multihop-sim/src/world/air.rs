@@ -21,7 +21,7 @@ use super::leaks::Leaks;
 use super::mac_stats::MacStats;
 use super::queues::Queues;
 use crate::observe::Sent;
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use multihop_scenario::Scenario;
 
 /// One radio of all nodes: their stations, the medium between them, and frames in flight.
@@ -166,6 +166,10 @@ impl Air {
         if self.is_silent(node) {
             context.drop_packet(node, packet, DropReason::RadioOff);
             return;
+        }
+        if context.has_wifi && !matches!(context.packets.get(packet).body, Body::Wifi(_)) {
+            // A dropped frame of a stack may have had the same handle, and its rates.
+            self.stations[node.index()].mac.give_rates(packet, Vec::new());
         }
         let content = context.packets.get(packet);
         let urgent = content.is_urgent();

@@ -9,6 +9,7 @@ use multihop_radio::frame::{BROADCAST, PacketHandle};
 use multihop_radio::mac::Done;
 use multihop_radio::params::{Model, RadioParams};
 use multihop_radio::phy_profile::RateIndex;
+use multihop_radio::rate_control::RateControlParams;
 
 use super::World;
 use super::context::{Context, WifiEvent};
@@ -35,9 +36,11 @@ impl World<'_> {
         let destination = if to == BROADCAST { node } else { to };
         let handle = context.packet(node, destination, Body::Wifi(frame));
         context.note_sent(node, handle);
-        let radio = &context.scenario.radios[interface.index()].params;
-        let rates = rates.iter().map(|rate| fastest_up_to(radio, *rate)).collect();
-        air.stations[node.index()].mac.give_rates(handle, rates);
+        let radio = &context.scenario.radios[interface.index()];
+        if radio.mac.rate_control == RateControlParams::Kernel {
+            let rates = rates.iter().map(|rate| fastest_up_to(&radio.params, *rate)).collect();
+            air.stations[node.index()].mac.give_rates(handle, rates);
+        }
         air.enqueue(context, node, to, handle);
         self.act();
     }
