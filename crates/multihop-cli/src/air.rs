@@ -1,7 +1,7 @@
 //! Implements `multihop air`, the medium of the kernel's Wi-Fi stack.
 
 use anyhow::Context;
-use multihop_air::{AirResult, AirRun, Options, Quantiles, Wmediumd, air as run};
+use multihop_air::{AirResult, AirRun, Options, Quantiles, Wmediumd, WmediumdError, air as run};
 use multihop_scenario::{Extensions, Scenario};
 
 use crate::network::AirArgs;
@@ -18,7 +18,11 @@ pub(crate) fn air(args: &AirArgs, verbosity: Verbosity, extensions: &Extensions)
             let network = Wmediumd::read(&text, &args.file.to_string_lossy());
             let network = network.map_err(|error| CommandError::Usage(error.to_string()))?;
             let scenario = network.scenario(&overrides, extensions);
-            (scenario.map_err(|error| CommandError::Usage(error.to_string()))?, network.addresses)
+            let scenario = scenario.map_err(|error| match error {
+                WmediumdError::Scenario(problems) => CommandError::Input(problems),
+                other => CommandError::Usage(other.to_string()),
+            })?;
+            (scenario, network.addresses)
         }
         _ => (Scenario::load_network(&input::source(&args.file)?, &overrides, extensions)?, Vec::new()),
     };

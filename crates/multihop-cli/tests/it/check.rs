@@ -270,3 +270,17 @@ fn the_schema_is_json() {
     let schema: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
     assert_eq!(schema["properties"]["duration"]["type"], "number");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_wrong_setting_has_the_same_message_with_a_file_of_wmediumd() {
+    let cfg = "ifaces : { ids = [ \"02:00:00:00:00:00\", \"02:00:00:00:01:00\" ]; };";
+    let folder = Folder::new("air-set").with("a.toml", SHORT).with("a.cfg", cfg);
+    let of = |file: &str| {
+        let output = multihop(&folder, &["air", file, "--set", "radio.model=none"]);
+        (code(&output), stderr(&output).to_owned())
+    };
+    let (status, message) = of("a.cfg");
+    assert_eq!((status, message.clone()), of("a.toml"));
+    assert!(status == 2 && message.contains("radio.model"), "{message}");
+}
