@@ -115,7 +115,7 @@ impl Rival {
 const MIN_TARGET: Duration = Duration::from_millis(5);
 /// Weight of the old mean in the smoothed round trip, plus one.
 const ROUND_TRIPS: u64 = 8;
-/// Number of round trips with a long queue until a flow competes. Flows of `mesh` that meet need fewer.
+/// Number of round trips with a long queue, and a loss among them, until a flow competes.
 const ROUNDS: u64 = 20;
 /// Number of round trips in which a full queue counts once. Paced segments meet each full queue; those that ACKs release only
 /// where the window grows.
