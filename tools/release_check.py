@@ -23,8 +23,8 @@ import build
 import release
 
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
-STEPS_TWICE = ("binaries", "wheels", "sdist")
-"""Steps of tools/release.py that run twice, for the processor of this machine."""
+STEPS_TWICE = ("wheels", "sdist")
+"""Steps of tools/release.py that run twice, for the processor of this machine: one release build in each folder."""
 
 
 def main(arguments: list[str]) -> int:
