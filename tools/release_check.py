@@ -24,7 +24,7 @@ import release
 
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 STEPS_TWICE = ("wheels", "sdist")
-"""Steps of tools/release.py that run twice, for the processor of this machine: one release build in each folder."""
+"""Steps of tools/release.py that run in two folders: one release build in each."""
 
 
 def main(arguments: list[str]) -> int:
