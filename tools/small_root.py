@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Run the static command for routers in a root file system of 64 MB, as small routers have.
+"""Run the package of OpenWrt in a root file system of 64 MB, as small routers have.
 
     python3 tools/small_root.py target/x86_64-unknown-linux-musl/release/multihop
 
-The root is a tmpfs with busybox, the command, and nothing else: no C library, and no shell but busybox's.
-Three hosts on a line run `multihop route` in this root; a ping from the first host reaches the last one.
-Printed are the size of the root and the memory of the daemons. Needs root, busybox-static, and a static
-program: `cargo zigbuild --release --target x86_64-unknown-linux-musl -p multihop-cli --no-default-features
---features network`.
+The root is a tmpfs with busybox, the files of the package, and nothing else: no C library, and no shell but
+busybox's. Three hosts on a line start the daemon that the package's service starts; a ping from the first
+host reaches the last one. Printed are the size of the root and the memory of the daemons. Needs root, make,
+busybox-static, and a static program: `cargo zigbuild --release --target x86_64-unknown-linux-musl
+-p multihop-cli --no-default-features --features network`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import openwrt
 from cabled import Host, cabled, wait_for
+from tree import ROOT
 
 SIZE = 64
 """Size of the file system, MB."""
@@ -30,15 +32,17 @@ HOSTS = 3
 
 @contextlib.contextmanager
 def small_root(multihop: Path) -> Iterator[Path]:
-    """A root file system with busybox and the command."""
+    """A root file system with busybox and the package."""
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}m", "small", root], check=True)
         try:
             for name in ("bin", "dev", "etc", "proc", "run", "sys", "tmp"):
                 (root / name).mkdir()
-            shutil.copy2(multihop, root / "bin/multihop")
+            openwrt.install(multihop, root)
+            shutil.copy2(ROOT / "tools/openwrt.sh", root / "etc/openwrt.sh")
             shutil.copy2(shutil.which("busybox") or "busybox", root / "bin/busybox")
+            (root / "bin/sed").symlink_to("busybox")
             (root / "dev/null").touch()
             subprocess.run(["mount", "--bind", "/dev/null", root / "dev/null"], check=True)
             subprocess.run(["mount", "-t", "proc", "proc", root / "proc"], check=True)
@@ -46,6 +50,15 @@ def small_root(multihop: Path) -> Iterator[Path]:
         finally:
             for name in ("proc", "dev/null", "."):
                 subprocess.run(["umount", "--lazy", root / name], check=False)
+
+
+def command(root: Path, host: Host) -> list[str]:
+    """Words of the command that the package's service starts on a host."""
+    devices = "".join(f"\tlist device '{name}'\n" for name in host.interfaces)
+    (root / "etc/config/multihop").write_text(f"config route 'mesh'\n{devices}\toption protocol 'olsr'\n")
+    shell = ["/bin/busybox", "sh", "/etc/openwrt.sh", "/etc/init.d/multihop", "/etc/config/multihop"]
+    done = subprocess.run(["chroot", root, *shell], check=True, capture_output=True, text=True)
+    return done.stdout.split()
 
 
 def main() -> int:
@@ -58,11 +71,11 @@ def main() -> int:
             return host.words("chroot", root, *command)
 
         for host in hosts:
-            host.daemon = subprocess.Popen(words(host, "/bin/multihop", "-q", "route", *host.interfaces))
+            host.daemon = subprocess.Popen(words(host, *command(root, host)))
 
         def is_complete() -> bool:
-            command = words(hosts[0], "/bin/multihop", "route", "status", "--json")
-            done = subprocess.run(command, check=False, capture_output=True)
+            status = words(hosts[0], "/usr/bin/multihop", "route", "status", "--json")
+            done = subprocess.run(status, check=False, capture_output=True)
             return done.returncode == 0 and "10.1.1.2/32" in json.loads(done.stdout)["routes"]
 
         wait_for(is_complete)
