@@ -32,7 +32,7 @@ def draw(study: Study, plot: Plot) -> Figure | None:
     if not study.accepted():
         return None
     kinds = {"line": _lines, "bar": _bars, "time": _series, "scatter": _scatter}
-    panels: Sequence[Any] = list(_axis(study, plot.panel).values) if plot.panel else [None]
+    panels = _panels(study, plot)
     columns = min(len(panels), WIDEST)
     lines = math.ceil(len(panels) / columns)
     with report.drawing():
@@ -41,7 +41,7 @@ def draw(study: Study, plot: Plot) -> Figure | None:
         horizontal = _horizontal(study, plot)
         grid = figure.subplots(lines, columns, squeeze=False, sharex=shared and horizontal, sharey=shared)
     for axes, panel in zip(grid.flat, panels, strict=False):
-        kinds[plot.kind](axes, study, plot, {**plot.at, **({} if panel is None else {plot.panel: panel})})
+        kinds[plot.kind](axes, study, plot, _at(plot, panel))
         if panel is not None:
             axes.set_title(f"{_axis(study, plot.panel).label or plot.panel} {panel}", fontsize=10)
     for axes in grid.flat[: len(panels)]:
@@ -54,6 +54,21 @@ def draw(study: Study, plot: Plot) -> Figure | None:
         axes.set_visible(False)
     _legend(figure, [axes for axes in grid.flat if axes.get_visible()], study.experiment.reference)
     return figure
+
+
+def _panels(study: Study, plot: Plot) -> Sequence[Any]:
+    """Values of the axis that gives each panel of a figure; None alone for a figure without such an axis."""
+    return list(_axis(study, plot.panel).values) if plot.panel else [None]
+
+
+def _at(plot: Plot, panel: Any) -> dict[str, Any]:
+    """The cells of a panel."""
+    return {**plot.at, **({} if panel is None else {plot.panel: panel})}
+
+
+def first_cells(study: Study, plot: Plot) -> list[Values]:
+    """The cells whose first runs a figure of series shows."""
+    return [cells[0] for panel in _panels(study, plot) for _, cells in _groups(study, plot, _at(plot, panel))]
 
 
 def _lines(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
@@ -128,16 +143,18 @@ def _groups_of(study: Study, plot: Plot) -> Sequence[Any]:
 
 def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
     for value, cells in _groups(study, plot, at):
-        for cell in (one for one in cells[:1] if study.done(one)):
-            series = study.result(cell).series.filter(pl.col("series") == plot.metric)
-            for (subject, number), part in series.group_by("subject", "id", maintain_order=True):
-                several = series["id"].n_unique() > 1
-                name = f"{value}, {subject} {number}" if several else str(value)
-                look = _look(study, plot, value)
-                line = look.line if number == 0 else ":"
-                axes.plot(
-                    part["time"], part["value"], color=look.colour, linestyle=line, linewidth=1.1, label=name
-                )
+        every = study.series(cells[0])
+        if every is None:
+            continue
+        series = every.filter(pl.col("series") == plot.metric)
+        for (subject, number), part in series.group_by("subject", "id", maintain_order=True):
+            several = series["id"].n_unique() > 1
+            name = f"{value}, {subject} {number}" if several else str(value)
+            look = _look(study, plot, value)
+            line = look.line if number == 0 else ":"
+            axes.plot(
+                part["time"], part["value"], color=look.colour, linestyle=line, linewidth=1.1, label=name
+            )
     axes.set(xlabel="time, s", ylabel=SERIES_LABELS.get(plot.metric, plot.metric))
 
 

@@ -327,10 +327,8 @@ def _results(page: Page, study: Study) -> None:
     title = f"{study.experiment.title}. {method(study)}"
     for plot in study.experiment.plots:
         drawn = figures.draw(study, plot)
-        if drawn is not None and recorded.suffices(plot):
-            page.plot(drawn, plot.caption or title, recorded.link(study.experiment))
-        elif drawn is not None:
-            page.figure(drawn, plot.caption or title)
+        if drawn is not None:
+            page.plot(drawn, plot.caption or title, recorded.link(study.experiment, plot.kind))
     # A search shows its own tables: one with every cell is too long to read.
     for frame, caption in tables(study) if study.experiment.deepen is None else ():
         page.table(frame, f"{caption}{title}")

@@ -246,6 +246,10 @@ class Study:
         """One run: that of a seed, or of the first."""
         return self.journal.result(self.key(cell, seed or self.effort.first))
 
+    def series(self, cell: Values) -> pl.DataFrame | None:
+        """Recorded series of the first run of a cell; None if it was not run."""
+        return self.result(cell).series if self.done(cell) else None
+
     def metric(self, name: str) -> Metric:
         """Metric of the experiment with this name."""
         return next(metric for metric in self.experiment.metrics if metric.name == name)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from multihop.journal import Journal
+from multihop.progress import Progress
+from multihop.runs import Where
 from multihop.stats import Interval
-from multihop_papers import index, pages, recorded
+from multihop_papers import figures, index, pages, recorded
+from multihop_papers.catalogue import find
+from multihop_papers.declare import Plot
 from multihop_papers.recorded import Recorded
+from multihop_papers.study import Study
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FOLDERS = ("papers", "validation", "emulated")
@@ -80,13 +87,13 @@ def test_each_figure_of_a_page_can_be_drawn_for_the_site(name: str) -> None:
     }
     studies = list(recorded.studies(DOCS / name))
     drawn = {
-        (f"{study.experiment.id}-{number}.svg", recorded.link(study.experiment))
+        (f"{study.experiment.id}-{number}.svg", recorded.link(study.experiment, plot.kind))
         for study in studies
         for number, plot in enumerate(study.experiment.plots, 1)
-        if recorded.suffices(plot)
+        if plot.kind in study.kinds
     }
     assert drawn == wanted
-    files = {path.stem for path in (DOCS / name / recorded.FOLDER).iterdir()}
+    files = {path.name.partition(".")[0] for path in (DOCS / name / recorded.FOLDER).iterdir()}
     assert files == {study.experiment.id for study in studies}
     records = {one.id: one for one in index.read(DOCS / name)}
     for study in studies:
@@ -99,3 +106,37 @@ def test_a_page_that_differs_from_its_file_is_found() -> None:
     assert list(differing(ours, ours.with_columns(goodput=pl.lit("1254 ± 1")))) == []
     (problem,) = differing(ours, ours.with_columns(goodput=pl.lit("1253.8 ± 1.1")))
     assert problem == "goodput: the file has 1253.6 ± 1.1, the page 1253.8 ± 1.1"
+
+
+def test_figures_of_runs_and_series_are_drawn_from_files(tmp_path: Path) -> None:
+    plots = (
+        Plot("time", "rtt_ms", by="transport", panel="background"),
+        Plot("scatter", "p95", x="rtt", panel="layout"),
+    )
+    experiment = replace(find("ap-cov"), plots=plots, more=None)
+    effort = replace(experiment.quick, seeds=2, settings={"duration": 45.0})
+    study = Study(experiment, effort, Journal())
+    study.run(Where(jobs=1), Progress("", quiet=True))
+    recorded.write(tmp_path, study)
+    read = recorded.read(tmp_path, experiment, index.record(study, "0.2.0"))
+    assert read is not None
+    assert read.kinds == set(recorded.ENDS)
+    for plot in plots:
+        here, there = (drawn_extents(one, plot) for one in (study, read))
+        assert there == [pytest.approx(numbers, rel=1e-3) for numbers in here]
+
+
+def drawn_extents(study: Study, plot: Plot) -> list[tuple[float, ...]]:
+    """The limits of the lines of each panel, and their number."""
+    figure = figures.draw(study, plot)
+    assert figure is not None
+    return [(len(axes.lines), *axes.dataLim.extents) for axes in figure.axes]
+
+
+def test_a_thinned_series_keeps_its_extremes() -> None:
+    points = [(float(time), time * 7919 % 5003) for time in range(5000)]
+    thinned = recorded.thinned(points)
+    assert len(thinned) <= recorded.POINTS
+    assert list(thinned) == sorted(thinned)
+    assert {min(value for _, value in thinned), max(value for _, value in thinned)} == {0, 5002}
+    assert recorded.thinned(points[:10]) == points[:10]
