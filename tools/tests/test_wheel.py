@@ -1,6 +1,7 @@
 import base64
 import csv
 import hashlib
+import io
 import os
 import subprocess
 import sys
@@ -88,6 +89,23 @@ def test_the_list_of_files_is_complete_and_correct(wheel: Path) -> None:
                 content = archive.read(name)
                 found = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
                 assert (digest, size) == (f"sha256={found}", str(len(content)))
+
+
+def test_an_archive_has_the_bytes_and_modes_of_its_members() -> None:
+    members = [
+        multihop_backend.Member("a/empty", b"", 0o100644),
+        multihop_backend.Member("a/text", b"several words " * 1000, 0o100644),
+        multihop_backend.Member("b/program", bytes(range(256)) * 300, 0o100755),
+    ]
+    content = multihop_backend.archive(members)
+    assert multihop_backend.archive(members) == content
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert archive.testzip() is None
+        entries = archive.infolist()
+        found = [(entry.filename, archive.read(entry), entry.external_attr >> 16) for entry in entries]
+        assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+    assert found == [tuple(member) for member in members]
+    assert len(content) < 2000
 
 
 def test_the_command_of_the_wheel_is_executable_and_has_every_scenario(wheel: Path, tmp_path: Path) -> None:
