@@ -314,6 +314,20 @@ impl Agent {
         self.timers.set(Timer::Hello, due);
     }
 
+    /// Requests the routes of neighbours that are heard, but have not reported that they hear this host.
+    ///
+    /// A neighbour answers the first request of a new link (RFC 8966, 3.8.1.1) before enough Hellos of this host have arrived, and
+    /// its IHU then reports an infinite cost. babeld sends further IHUs with every third Hello, or in answer to a request. Without a
+    /// request after the Hellos, the link would be used at one end only for up to three Hello intervals.
+    pub(super) fn invite(&mut self, now: Instant) {
+        if self.host.is_none() {
+            return;
+        }
+        let waits = |one: &&Neighbour| one.is_heard() && !one.is_used();
+        let waiting: Vec<_> = self.neighbours.iter().filter(waits).map(|one| one.address).collect();
+        waiting.into_iter().for_each(|neighbour| self.tell(now, neighbour, Tlv::RouteRequest(None)));
+    }
+
     /// Whether another Hello immediately follows the one that is sent now.
     pub(super) fn takes_start(&mut self, now: Instant) -> bool {
         let Some(host) = self.host.as_mut().filter(|host| host.is_starting) else { return false };

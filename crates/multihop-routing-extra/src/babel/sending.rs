@@ -47,7 +47,8 @@ impl Agent {
             timestamp: config.rtt.is_some().then(|| clock(now)),
         };
         let jitter = self.rng.duration_below(self.config.hello_interval / 4);
-        let wait = if self.takes_start(now) { FIRST_HELLO } else { self.config.hello_interval - jitter };
+        let another_follows = self.takes_start(now);
+        let wait = if another_follows { FIRST_HELLO } else { self.config.hello_interval - jitter };
         self.timers.set(Timer::Hello, now + wait);
         if now + self.config.hello_interval / 2 >= self.next_dump {
             self.waiting.dump = true;
@@ -60,6 +61,9 @@ impl Agent {
             self.flush(now, None);
         } else {
             self.flush(now, Some(hello));
+        }
+        if !another_follows {
+            self.invite(now);
         }
     }
 

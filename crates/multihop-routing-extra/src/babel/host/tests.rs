@@ -169,6 +169,49 @@ fn hellos_for_this_host_alone_make_a_link() {
     assert_eq!(net.hosts[0].neighbours()[0].cost, Some(96));
 }
 
+/// Messages of a host during some seconds: H for each Hello to all, R for each request of all routes to this neighbour.
+fn sent(host: &mut dyn HostAgent, from: u64, to: u64, neighbour: usize) -> String {
+    let mut found = String::new();
+    for ms in (1000 * from..1000 * to).step_by(5) {
+        let now = Instant::ZERO + Duration::from_millis(ms);
+        if host.poll_timeout().is_some_and(|due| due <= now) {
+            host.handle_timeout(now);
+        }
+        while let Some(datagram) = host.poll_datagram(now) {
+            let tlvs = Packet::parse(&datagram.bytes).expect("a packet").tlvs;
+            let has = |wanted: fn(&Tlv) -> bool| tlvs.iter().any(wanted);
+            let is_request =
+                datagram.to == Some(link(neighbour)) && has(|tlv| *tlv == Tlv::RouteRequest(None));
+            found.extend(has(|tlv| matches!(tlv, Tlv::Hello(_))).then_some('H'));
+            found.extend(is_request.then_some('R'));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_neighbour_is_asked_after_the_hellos_until_it_reports_that_it_hears_this_host() {
+    let mut net = Net::new(&[&[], &[]], &[[(0, 0), (1, 0)]]);
+    let host = &mut *net.hosts[0];
+    let arrival = HostArrival { interface: Interface(0), from: link(7), to_all: true };
+    let hear = |host: &mut dyn HostAgent, seqno, rxcost, second| {
+        let hello = Hello { unicast: false, seqno: Seqno(seqno), interval: Centis(1000), timestamp: None };
+        let ihu = Ihu { address: Some(link(0).into()), rxcost, interval: Centis(3000), echo: None };
+        let mut bytes = Vec::new();
+        Packet { tlvs: vec![Tlv::Ihu(ihu), Tlv::Hello(hello)] }.emit(&mut bytes);
+        assert_eq!(host.receive(Instant::ZERO + Duration::from_secs(second), arrival, &bytes), Ok(()));
+    };
+    hear(host, 1, INFINITY, 0);
+    hear(host, 2, INFINITY, 0);
+    let first = sent(host, 0, 3, 7);
+    assert!(first.contains("HH") && first.ends_with('R'), "{first}: the Hellos come before a request");
+    assert_eq!(sent(host, 3, 5, 7), "HR", "again");
+    hear(host, 3, 96, 5);
+    assert_eq!(host.neighbours()[0].cost, Some(96));
+    let later = sent(host, 5, 13, 7);
+    assert!(later.contains('H') && !later.contains('R'), "{later}");
+}
+
 #[test]
 fn datagrams_that_are_no_packets_of_a_neighbour_are_refused() {
     let mut net = Net::new(&[&[], &[]], &[[(0, 0), (1, 0)]]);
