@@ -2,6 +2,7 @@
 """Compare the Babel of `multihop route` with babeld: convergence, outages, memory and processor time.
 
     python3 tools/route_babel.py                     eight routers: babeld alone, both kinds, multihop alone
+    python3 tools/route_babel.py --runs 10           ten networks of each kind, in turn
     python3 tools/route_babel.py --cuts 20           and twenty cut links in each network
     python3 tools/route_babel.py --routers 50 --kinds both --idle 60
 
@@ -9,7 +10,7 @@ The routers are network namespaces on a ring with chords to the opposite router.
 the best metric of a route is 96 times its hops. A network has converged when every router has a route of
 each family to every other router, whose metric exceeds the best by at most 3%. A cut takes a link of the
 ring down; the outage is the longest gap between answers of a ping every 20 ms between the two routers of
-the link. Needs root, babeld and `make build`.
+the link. Medians have intervals of 95% by order statistics. Needs root, babeld and `make build`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import contextlib
 import itertools
 import json
+import math
 import re
 import socket
 import statistics
@@ -211,34 +213,52 @@ def idle(made: Network, seconds: float) -> None:
             print(f"  {name}: at most {memory} kB resident, of which {private} kB private")
 
 
+def median(values: list[float]) -> str:
+    """The median, its 95% interval and the range, as text."""
+    ordered, count = sorted(values), len(values)
+    # The k-th smallest and largest values enclose the median unless fewer than k values are on one side.
+    tails = itertools.accumulate(math.comb(count, below) / 2**count for below in range(count))
+    k = sum(1 for tail in tails if tail <= 0.025)
+    interval = f"95% {ordered[k - 1]:.1f} to {ordered[-k]:.1f}" if k else "too few values for an interval"
+    return f"median {statistics.median(ordered):.1f} s ({interval}), {ordered[0]:.1f} to {ordered[-1]:.1f} s"
+
+
+def measure(kind: str, options: argparse.Namespace) -> tuple[float, list[float]]:
+    """Build a network and measure it: seconds until it has converged, and outages."""
+    with network(kind, options.routers, options.multihop) as made:
+        time.sleep(1)
+        made.start()
+        took = made.converge(traces=options.trace)
+        print(f"{kind}: {len(made.routers)} routers converged in {took:.1f} s", flush=True)
+        if options.idle:
+            idle(made, options.idle)
+        outages = []
+        for number in range(options.cuts):
+            made.converge()
+            outages.append(made.cut(made.links[number % options.routers]))
+            print(f"  cut {number + 1}: outage {outages[-1]:.2f} s", flush=True)
+    return took, outages
+
+
 def main() -> int:
     """Build each network, measure it and print the results; returns 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--multihop", type=Path, default=MULTIHOP, help="the command to measure")
     parser.add_argument("--routers", type=int, default=8, help="number of routers, even")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--runs", type=int, default=1, help="number of networks of each kind")
     parser.add_argument("--cuts", type=int, default=0, help="number of cut links in each network")
     parser.add_argument("--idle", type=float, default=0.0, help="seconds of rest in which usage is measured")
     parser.add_argument("--trace", action="store_true", help="print missing routes and detours")
     options = parser.parse_args()
-    for kind in options.kinds:
-        with network(kind, options.routers, options.multihop) as made:
-            time.sleep(1)
-            made.start()
-            took = made.converge(traces=options.trace)
-            print(f"{kind}: {len(made.routers)} routers converged in {took:.1f} s", flush=True)
-            if options.idle:
-                idle(made, options.idle)
-            outages = []
-            for number in range(options.cuts):
-                made.converge()
-                outages.append(made.cut(made.links[number % options.routers]))
-                print(f"  cut {number + 1}: outage {outages[-1]:.2f} s", flush=True)
-            if outages:
-                mean, most = statistics.mean(outages), max(outages)
-                middle = statistics.median(outages)
-                values = f"mean {mean:.2f} s, median {middle:.2f} s, longest {most:.2f} s"
-                print(f"  {len(outages)} cuts: outage {values}")
+    found: dict[str, list[tuple[float, list[float]]]] = {kind: [] for kind in options.kinds}
+    for kind in options.kinds * options.runs:
+        found[kind].append(measure(kind, options))
+    for kind, results in found.items():
+        print(f"{kind}: {len(results)} networks converged, {median([took for took, _ in results])}")
+        outages = [outage for _, of_one in results for outage in of_one]
+        if outages:
+            print(f"{kind}: {len(outages)} cuts, outage {median(outages)}")
     return 0
 
 
