@@ -48,6 +48,7 @@ bench: ## Measure fixed scenarios of up to 10,000 nodes and compare them with th
 validate: package ## Repeat the validation studies with short runs, into out/validation
 	@.venv/bin/multihop papers run validation --out out/validation --markdown out/validation/pages
 	@cargo test --quiet --release --locked --package multihop-sim --test it saturation_of_every_rate -- --ignored
+	@cargo test --quiet --release --locked --package multihop-routing-extra --test it a_day_leaves -- --ignored --nocapture
 
 .PHONY: validate-full
 validate-full: package ## The same with full run lengths (hours), into docs/validation

@@ -160,6 +160,19 @@ impl Agent {
         })
     }
 
+    /// Numbers of entries in the agent's tables, by which tests bound its memory.
+    pub fn table_sizes(&self) -> [(&'static str, usize); 6] {
+        let [destinations, routes] = self.routes.sizes();
+        [
+            ("neighbours", self.neighbours.iter().count()),
+            ("destinations", destinations),
+            ("routes", routes),
+            ("sources", self.sources.len()),
+            ("requests", self.requests.len()),
+            ("waiting", self.waiting.len()),
+        ]
+    }
+
     /// Counters since the start of the agent.
     pub const fn counters(&self) -> Counters {
         self.counters

@@ -25,6 +25,11 @@ struct Pending {
 }
 
 impl Requests {
+    /// Number of pending requests.
+    pub(super) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Records a pending request for a sequence number. False if a request for this or a newer sequence
     /// number is pending, so that no other must be sent.
     pub(super) fn add(&mut self, now: Instant, request: &SeqnoRequest, to: Option<IpAddr>) -> bool {

@@ -89,6 +89,11 @@ pub(super) enum Learned {
 }
 
 impl Routes {
+    /// Numbers of destinations and of routes to them.
+    pub(super) fn sizes(&self) -> [usize; 2] {
+        [self.map.len(), self.entries]
+    }
+
     pub(super) fn destinations(&self) -> impl Iterator<Item = Prefix> {
         self.map.keys().copied()
     }

@@ -29,6 +29,11 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    /// Number of TLVs and announcements.
+    pub(super) fn len(&self) -> usize {
+        self.updates.len() + self.requests.len() + self.unicast.len()
+    }
+
     /// Requests all routes of all neighbours with the next packet.
     pub(super) fn request_all(&mut self) {
         self.all = true;

@@ -58,6 +58,11 @@ impl Sources {
         }
     }
 
+    /// Number of distances.
+    pub(super) fn len(&self) -> usize {
+        self.best.len()
+    }
+
     /// Forgets distances that were announced long ago.
     pub(super) fn expire(&mut self, now: Instant) {
         self.best.retain(|_, best| now.saturating_since(best.announced) < MEMORY);

@@ -220,3 +220,55 @@ fn no_loops_whatever_happens_to_links_and_messages() {
     }
     assert!(routes > 10_000 && unfeasible > 50, "{routes} routes, {unfeasible} unfeasible updates");
 }
+
+/// Largest sizes of the tables of all nodes.
+fn largest(mesh: &TestNetwork<Air>, sizes: &mut BTreeMap<&'static str, usize>) {
+    for (table, size) in mesh.machines.iter().flat_map(Agent::table_sizes) {
+        let most = sizes.entry(table).or_default();
+        *most = size.max(*most);
+    }
+}
+
+/// Resident memory of this process in kB; `None` on systems without `/proc`.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok())
+}
+
+/// A day of 16 nodes, of whose links one breaks or appears every ten seconds. `make validate` runs it in about a minute.
+#[test]
+#[ignore = "a day of virtual time takes long without optimisation"]
+fn a_day_leaves_the_tables_as_large_as_the_second_hour() {
+    let (nodes, mut rng) = (16, Rng::stream(1, "day", 0));
+    let mut mesh = network(nodes as usize, &hops(), 1);
+    let (mut early, mut late) = (BTreeMap::new(), BTreeMap::new());
+    let mut memory = Vec::new();
+    for step in 0..24 * 360 {
+        let a = rng.below(nodes);
+        let b = (a + 1 + rng.below(nodes - 1)) % nodes;
+        if mesh.connected(a as usize, b as usize) {
+            mesh.disconnect(a as usize, b as usize);
+        } else if mesh.neighbours(a as usize).len() < 4 {
+            mesh.connect(a as usize, b as usize, TestLink { loss: rng.range(0.0, 0.2), ..TestLink::GOOD });
+        }
+        mesh.run_for(Duration::from_secs(10));
+        match step / 360 {
+            0 => {}
+            1 => largest(&mesh, &mut early),
+            _ => largest(&mesh, &mut late),
+        }
+        if (step + 1) % 360 == 0 {
+            memory.push(resident());
+        }
+    }
+    println!("largest tables, second hour: {early:?}");
+    println!("largest tables, later hours: {late:?}");
+    println!("resident kB after hours 2 and 24: {:?}, {:?}", memory[1], memory[23]);
+    // Chance makes the largest of 22 hours larger than the largest of one.
+    for (table, size) in &late {
+        assert!(*size <= 2 * early[table] + 16, "{table}: {size} entries after {}", early[table]);
+    }
+    if let (Some(before), Some(after)) = (memory[1], memory[23]) {
+        assert!(after <= before + 1024, "{after} kB after {before} kB");
+    }
+}
