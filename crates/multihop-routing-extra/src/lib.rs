@@ -35,6 +35,7 @@ pub mod babel;
 pub mod batman;
 pub mod hwmp;
 pub mod olsrv2;
+mod replay;
 pub mod rfc5444;
 
 use multihop_scenario::{Extension, Extensions};

@@ -82,9 +82,7 @@ impl Agent {
         let Some(from) = self.link_address(interface) else { return };
         let Some(host) = &mut self.host else { return };
         if let Some(authentication) = &mut host.authentication {
-            let (counter, index) = authentication.next();
-            let value: Vec<u8> = counter.to_be_bytes().into_iter().chain(index).collect();
-            Trailer::append(&mut bytes, mac::COUNTER, &value);
+            Trailer::append(&mut bytes, mac::COUNTER, &authentication.next());
             authentication.sign(Ends { from, to: to.unwrap_or(GROUP) }, &mut bytes);
         }
         self.counters.packets += 1;
@@ -112,9 +110,9 @@ impl Agent {
             return Ok(());
         };
         let checked = authentication.check(now, (interface, from), to_all, bytes);
-        let replies = checked.replies.iter().map(|nonce| (mac::CHALLENGE_REPLY, &nonce[..]));
+        let reply = checked.reply.iter().map(|nonce| (mac::CHALLENGE_REPLY, &nonce[..]));
         let challenge = checked.challenge.iter().map(|nonce| (mac::CHALLENGE_REQUEST, &nonce[..]));
-        let answers: Vec<_> = replies.chain(challenge).collect();
+        let answers: Vec<_> = reply.chain(challenge).collect();
         if !answers.is_empty() {
             let mut bytes = Vec::new();
             Packet::default().emit(&mut bytes);

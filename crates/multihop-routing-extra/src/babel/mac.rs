@@ -1,39 +1,21 @@
 //! Authentication of packets (RFC 8967): a MAC by each key, packet counters, and challenges.
-//!
-//! A host numbers its packets with a counter under a random index. A neighbour proves a new index by
-//! returning a nonce. Counters of multicast and unicast packets are checked separately (RFC 9467), because a
-//! radio may delay multicast packets.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 
 use hmac::{Hmac, Mac};
-use multihop_core::{Duration, Instant, Interface, Rng};
+use multihop_core::{Instant, Interface, Rng};
 use multihop_routing::host::HostRefusal;
 use sha2::Sha256;
 
 use super::wire::{PORT, Trailer};
+use crate::replay::{Checked, Counters, Proof};
 
 /// Keys of this host, its packet counter, and the counters of neighbours.
 #[derive(Clone, Debug)]
 pub(super) struct Authentication {
     keys: Vec<[u8; 32]>,
-    index: [u8; INDEX],
-    counter: u32,
-    senders: BTreeMap<(Interface, Ipv6Addr), Sender>,
-    rng: Rng,
-}
-
-/// State of a neighbour whose packets have a valid MAC.
-#[derive(Clone, Debug)]
-struct Sender {
-    /// Index, and the counters of the latest unicast and multicast packets; `None` until a challenge is
-    /// answered.
-    proved: Option<(Vec<u8>, [Option<u32>; 2])>,
-    heard: Instant,
-    /// Nonce of the latest challenge.
-    challenge: Option<([u8; NONCE], Instant)>,
+    counters: Counters,
 }
 
 /// Source and destination address of a packet.
@@ -43,32 +25,15 @@ pub(super) struct Ends {
     pub(super) to: Ipv6Addr,
 }
 
-/// A received packet whose MAC is valid.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Checked {
-    /// Reason for not using the packet further; `None` if it is used.
-    pub(super) refusal: Option<HostRefusal>,
-    /// Nonces that this host must return to the sender.
-    pub(super) replies: Vec<Vec<u8>>,
-    /// Nonce of a challenge that this host sends.
-    pub(super) challenge: Option<[u8; NONCE]>,
-}
-
 impl Authentication {
     /// Creates the authentication with these keys, each of which signs all packets; `None` without keys.
-    pub(super) fn new(keys: Vec<[u8; 32]>, mut rng: Rng) -> Option<Self> {
-        let index = rng.next_u64().to_be_bytes();
-        let counter = 0;
-        (!keys.is_empty()).then_some(Self { keys, index, counter, senders: BTreeMap::new(), rng })
+    pub(super) fn new(keys: Vec<[u8; 32]>, rng: Rng) -> Option<Self> {
+        (!keys.is_empty()).then(|| Self { keys, counters: Counters::new(rng) })
     }
 
-    /// The index and the counter of the next packet, for its PC TLV.
-    pub(super) fn next(&mut self) -> (u32, [u8; INDEX]) {
-        if self.counter == u32::MAX {
-            (self.index, self.counter) = (self.rng.next_u64().to_be_bytes(), 0);
-        }
-        self.counter += 1;
-        (self.counter, self.index)
+    /// Counter and index of the next packet, the value of its PC TLV.
+    pub(super) fn next(&mut self) -> [u8; 12] {
+        self.counters.next()
     }
 
     /// Appends a MAC TLV of each key to a packet.
@@ -103,46 +68,14 @@ impl Authentication {
         to_all: bool,
         bytes: &[u8],
     ) -> Checked {
-        let mut checked =
-            Checked { refusal: Some(HostRefusal::Unproven), replies: Vec::new(), challenge: None };
-        let Some(body) = Trailer::body(bytes) else { return checked };
-        checked.replies.extend(body.values(CHALLENGE_REQUEST).take(1).map(<[u8]>::to_vec));
-        let counter = body.values(COUNTER).next().and_then(|value| value.split_first_chunk());
-        let Some((counter, index)) = counter.filter(|(_, index)| index.len() <= MAX_INDEX) else {
-            checked.refusal = Some(HostRefusal::Unsigned);
-            return checked;
+        let body = Trailer::body(bytes);
+        let values = |kind| body.iter().flat_map(move |body| body.values(kind));
+        let proof = Proof {
+            counter: values(COUNTER).next(),
+            request: values(CHALLENGE_REQUEST).next(),
+            replies: values(CHALLENGE_REPLY).collect(),
         };
-        let counter = u32::from_be_bytes(*counter);
-        if !self.senders.contains_key(&place) && self.senders.len() >= MAX_SENDERS {
-            let oldest = self.senders.iter().min_by_key(|(_, sender)| sender.heard).map(|(place, _)| *place);
-            self.senders.remove(&oldest.expect("a full table has entries"));
-        }
-        let sender =
-            self.senders.entry(place).or_insert(Sender { proved: None, heard: now, challenge: None });
-        let which = usize::from(to_all);
-        if let Some((known, counters)) = &mut sender.proved
-            && *known == index
-        {
-            if counters[which].is_some_and(|last| counter <= last) {
-                checked.refusal = Some(HostRefusal::Replayed);
-            } else {
-                (counters[which], sender.heard, checked.refusal) = (Some(counter), now, None);
-            }
-            return checked;
-        }
-        let valid = sender.challenge.filter(|(_, sent)| now.saturating_since(*sent) <= MAX_CHALLENGE);
-        if valid.is_some_and(|(nonce, _)| body.values(CHALLENGE_REPLY).any(|reply| *reply == nonce)) {
-            let mut counters = [None; 2];
-            counters[which] = Some(counter);
-            *sender = Sender { proved: Some((index.to_vec(), counters)), heard: now, challenge: None };
-            checked.refusal = None;
-        } else if sender.challenge.is_none_or(|(_, sent)| now.saturating_since(sent) >= CHALLENGE_INTERVAL) {
-            let mut nonce = [0; NONCE];
-            nonce[..8].copy_from_slice(&self.rng.next_u64().to_be_bytes());
-            nonce[8..].copy_from_slice(&self.rng.next_u64().to_be_bytes());
-            (sender.challenge, checked.challenge) = (Some((nonce, now)), Some(nonce));
-        }
-        checked
+        self.counters.check(now, place, to_all, &proof)
     }
 }
 
@@ -166,21 +99,10 @@ pub(super) const CHALLENGE_REPLY: u8 = 19;
 const TAG: u8 = 32;
 /// Largest number of MACs that are checked per packet.
 const MAX_TAGS: usize = 4;
-/// Length of this host's indices, bytes.
-pub(super) const INDEX: usize = 8;
-/// Longest index that RFC 8967 allows, bytes.
-const MAX_INDEX: usize = 32;
-/// Length of this host's nonces, bytes.
-pub(super) const NONCE: usize = 16;
-/// Time within which a challenge must be answered (section 6).
-const MAX_CHALLENGE: Duration = Duration::from_secs(30);
-/// Shortest time between two challenges of a neighbour (section 4.3.1.1).
-const CHALLENGE_INTERVAL: Duration = Duration::from_millis(300);
-/// Largest number of neighbours, a limit of memory.
-const MAX_SENDERS: usize = 1024;
-
 #[cfg(test)]
 mod tests {
+    use multihop_core::Duration;
+
     use super::super::wire::{GROUP, Packet, Tlv};
     use super::*;
 
@@ -197,8 +119,7 @@ mod tests {
     fn signed(by: &mut Authentication, more: &[(u8, &[u8])]) -> Vec<u8> {
         let mut bytes = Vec::new();
         Packet { tlvs: vec![Tlv::Ack { opaque: 7 }] }.emit(&mut bytes);
-        let (counter, index) = by.next();
-        Trailer::append(&mut bytes, COUNTER, &[&counter.to_be_bytes()[..], &index].concat());
+        Trailer::append(&mut bytes, COUNTER, &by.next());
         for (kind, value) in more {
             Trailer::append(&mut bytes, *kind, value);
         }
@@ -241,7 +162,7 @@ mod tests {
         assert_eq!(receiver.check(at(200), PLACE, true, &first).refusal, None, "late, but for all");
         assert_eq!(receiver.check(at(200), PLACE, true, &first).refusal, Some(HostRefusal::Replayed));
         let request = signed(&mut sender, &[(CHALLENGE_REQUEST, b"nonce")]);
-        assert_eq!(receiver.check(at(300), PLACE, false, &request).replies, [b"nonce".to_vec()]);
+        assert_eq!(receiver.check(at(300), PLACE, false, &request).reply, Some(b"nonce".to_vec()));
         let mut restarted = host(3, &[7]);
         let again = signed(&mut restarted, &[(CHALLENGE_REPLY, &nonce)]);
         let checked = receiver.check(at(400), PLACE, false, &again);
