@@ -51,7 +51,7 @@ pub struct Config {
     pub key_file: Option<String>,
     /// Key in the file, which signs packets.
     pub key: Option<Key>,
-    /// Files with further keys while a network changes its key, under babel: each key signs packets, and neighbours need one of them.
+    /// Files with further keys while a network changes its key, under babel and olsrv2: each key signs packets, and neighbours need one of them.
     #[key(LONGEST_PATH, name = "further_keys")]
     pub further_key_files: Vec<String>,
     /// Keys in the further files.
@@ -209,7 +209,7 @@ impl Config {
             keys.refuse("ipv6", problem);
         }
         if !self.has_both_families() && !self.further_key_files.is_empty() {
-            keys.refuse("further_keys", "allowed with protocol = \"babel\"".into());
+            keys.refuse("further_keys", "allowed with protocol = \"babel\" or \"olsrv2\"".into());
         }
         if self.key_file.is_none() && !self.further_key_files.is_empty() {
             keys.refuse("further_keys", "allowed with key".into());

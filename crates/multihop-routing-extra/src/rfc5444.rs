@@ -1,16 +1,19 @@
 //! Packets of mobile ad hoc networks (RFC 5444): messages with addresses, and attributes (TLVs) of all three.
 //!
-//! Addresses have four bytes; messages with longer or shorter ones are skipped. Common parts of addresses and
+//! The addresses of a message have four bytes, or sixteen; messages with other lengths are skipped. Common parts of addresses and
 //! attributes are sent once, so that parsing and emitting never lengthens a packet.
 
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv6Addr};
+use core::ops::Range;
 
 use multihop_wire::ParseError;
 use multihop_wire::reader::Reader;
 
 mod emit;
 mod parse;
+
+pub(crate) use parse::next_tlv;
 
 /// The UDP port of all protocols that use this format (RFC 5498).
 pub const PORT: u16 = 269;
@@ -31,8 +34,10 @@ pub struct Packet {
 pub struct Message {
     /// Type of the message, which identifies the protocol.
     pub kind: u8,
+    /// Whether all addresses of the message have sixteen bytes (IPv6); otherwise they have four.
+    pub is_ipv6: bool,
     /// Address of the node that created the message.
-    pub originator: Option<Ipv4Addr>,
+    pub originator: Option<IpAddr>,
     /// Number of hops that the message may still travel.
     pub hop_limit: Option<u8>,
     /// Number of hops that the message has travelled.
@@ -69,8 +74,8 @@ pub struct AddressBlock {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Address {
     /// IP address of the node or network.
-    pub address: Ipv4Addr,
-    /// The length of the network's prefix, up to 32; 32 for a node.
+    pub address: IpAddr,
+    /// The length of the network's prefix in bits, up to that of the address; for a node, that of the address.
     pub prefix: u8,
 }
 
@@ -130,8 +135,14 @@ impl Tlv {
 
 impl Address {
     /// Address of a single node.
-    pub const fn host(address: Ipv4Addr) -> Self {
-        Self { address, prefix: 32 }
+    pub fn host(address: impl Into<IpAddr>) -> Self {
+        let address = address.into();
+        Self { address, prefix: bits(width(address.is_ipv6())) }
+    }
+
+    /// Whether the address is that of a single node.
+    pub fn is_host(self) -> bool {
+        self == Self::host(self.address)
     }
 }
 
@@ -184,6 +195,16 @@ impl AddressTlv {
     }
 }
 
+/// Place of the TLVs of a packet in its bytes; `None` if the packet has none.
+pub(crate) fn tlv_block(bytes: &[u8]) -> Option<Range<usize>> {
+    let flags = *bytes.first()?;
+    let length = if flags & PACKET_SEQUENCE != 0 { 3 } else { 1 };
+    let start = length + 2;
+    let [high, low] = *bytes.get(length..start)?.first_chunk()?;
+    let end = start + usize::from(u16::from_be_bytes([high, low]));
+    (flags >> 4 == 0 && flags & PACKET_TLVS != 0 && end <= bytes.len()).then_some(start..end)
+}
+
 /// Flag in the header of a packet with a sequence number.
 const PACKET_SEQUENCE: u8 = 0x08;
 const PACKET_TLVS: u8 = 0x04;
@@ -195,7 +216,7 @@ const HOP_COUNT: u8 = 0x20;
 const SEQUENCE: u8 = 0x10;
 
 /// Bits of the flags byte with the address length: the number of bytes, minus one.
-const ADDRESS_LENGTH: u8 = 3;
+const ADDRESS_LENGTH: u8 = 0x0f;
 
 /// Flag of a block whose addresses share their first bytes.
 const HEAD: u8 = 0x80;
@@ -212,8 +233,34 @@ const VALUE: u8 = 0x10;
 const LONG: u8 = 0x08;
 const MULTI_VALUE: u8 = 0x04;
 
-/// Length of an IPv4 address, bytes.
-const ADDRESS: usize = ADDRESS_LENGTH as usize + 1;
+/// Length of the longest address, bytes.
+const LONGEST: usize = 16;
+
+/// Length of an address, bytes.
+const fn width(is_ipv6: bool) -> usize {
+    if is_ipv6 { LONGEST } else { 4 }
+}
+
+/// Number of bits of this many bytes, at most [`LONGEST`].
+fn bits(bytes: usize) -> u8 {
+    u8::try_from(8 * bytes).expect("at most 128 bits")
+}
+
+/// Bytes of an address, followed by zeros.
+fn octets(address: IpAddr) -> [u8; LONGEST] {
+    let mut all = [0; LONGEST];
+    match address {
+        IpAddr::V4(address) => all[..4].copy_from_slice(&address.octets()),
+        IpAddr::V6(address) => all = address.octets(),
+    }
+    all
+}
+
+/// Address with these bytes.
+fn address(all: [u8; LONGEST], is_ipv6: bool) -> IpAddr {
+    let [a, b, c, d, ..] = all;
+    if is_ipv6 { Ipv6Addr::from(all).into() } else { IpAddr::from([a, b, c, d]) }
+}
 
 #[cfg(test)]
 mod tests;

@@ -46,6 +46,9 @@ pub struct HostSetup {
     pub now: Instant,
     /// Root of the agent's random numbers, different at each start.
     pub seed: u64,
+    /// Unix time at which the driver's clock was zero, s. Sequence numbers that begin with the present time grow across
+    /// restarts of a host.
+    pub epoch: u64,
     /// Keys for signatures of datagrams. Datagrams are signed with the first key, and those of neighbours are accepted with any.
     /// Empty: datagrams are not signed.
     pub keys: Vec<[u8; 32]>,

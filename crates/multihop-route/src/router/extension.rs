@@ -36,7 +36,7 @@ impl Router {
 
     pub(super) fn new_extension(&mut self, now: Instant) -> Option<Protocol> {
         let Routing::Extension(protocol) = &self.config.routing else { return None };
-        let setup = HostSetup { now, seed: self.rng.next_u64(), keys: self.config.keys() };
+        let setup = HostSetup { now, seed: self.rng.next_u64(), epoch: self.epoch, keys: self.config.keys() };
         Some(Protocol::Extension(protocol.config().host_agent(setup)))
     }
 

@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use super::network::{Host, eventually, hosts};
 
-const fn four(network: u8, host: u8) -> IpAddr {
+pub(super) const fn four(network: u8, host: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, network, host))
 }
 
-const fn six(network: u16, host: u16) -> IpAddr {
+pub(super) const fn six(network: u16, host: u16) -> IpAddr {
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, network, 0, 0, 0, host))
 }
 
@@ -80,7 +80,7 @@ fn has_babeld() -> bool {
 }
 
 /// Hosts whose addresses can be used at once.
-fn quick_hosts<const N: usize>() -> Option<[Host; N]> {
+pub(super) fn quick_hosts<const N: usize>() -> Option<[Host; N]> {
     let hosts = hosts()?;
     for host in &hosts {
         host.namespace.set("net/ipv6/conf/default/accept_dad", "0").unwrap();
@@ -89,7 +89,7 @@ fn quick_hosts<const N: usize>() -> Option<[Host; N]> {
 }
 
 /// Interfaces with addresses of both families: 10.0.network.host and fd00:0:0:network::host.
-fn join(one: &Host, mine: &str, other: &Host, theirs: &str, (network, a, b): (u8, u8, u8)) {
+pub(super) fn join(one: &Host, mine: &str, other: &Host, theirs: &str, (network, a, b): (u8, u8, u8)) {
     let text = |host: u8| format!("{}/24", four(network, host));
     one.join((mine, &text(a)), other, (theirs, &text(b)));
     for (end, name, host) in [(one, mine, a), (other, theirs, b)] {
@@ -99,7 +99,7 @@ fn join(one: &Host, mine: &str, other: &Host, theirs: &str, (network, a, b): (u8
 }
 
 /// a - b - c - d, with networks 10.0.1 to 10.0.3, and a network behind either end.
-fn chain() -> Option<[Host; 4]> {
+pub(super) fn chain() -> Option<[Host; 4]> {
     let [a, b, c, d] = quick_hosts()?;
     join(&a, "veth-a", &b, "veth-b", (1, 1, 2));
     join(&b, "veth-c", &c, "veth-d", (2, 2, 3));
@@ -113,11 +113,11 @@ fn chain() -> Option<[Host; 4]> {
     Some([a, b, c, d])
 }
 
-fn networks(host: &str) -> Vec<Prefix> {
+pub(super) fn networks(host: &str) -> Vec<Prefix> {
     vec![format!("10.0.9.{host}/32").parse().unwrap(), format!("fd00:0:0:9::{host}/128").parse().unwrap()]
 }
 
-fn reach_each_other(a: &Host, d: &Host) {
+pub(super) fn reach_each_other(a: &Host, d: &Host) {
     for (from, to, address) in [
         (a, d, four(3, 4)),
         (a, d, six(3, 4)),
@@ -130,7 +130,7 @@ fn reach_each_other(a: &Host, d: &Host) {
     }
 }
 
-fn metric(host: &Host, to: &str) -> Option<u64> {
+pub(super) fn metric(host: &Host, to: &str) -> Option<u64> {
     host.status()?["routes"][to]["cost"].as_u64()
 }
 
@@ -207,7 +207,7 @@ fn a_diamond_with_babeld_heals_when_a_link_is_cut() {
     }
 }
 
-fn refused(host: &Host, reason: &str) -> u64 {
+pub(super) fn refused(host: &Host, reason: &str) -> u64 {
     host.status().and_then(|status| status["datagrams"][reason].as_u64()).unwrap_or(0)
 }
 

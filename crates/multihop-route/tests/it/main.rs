@@ -8,5 +8,6 @@ mod delays;
 mod floods;
 mod ipv6;
 mod network;
+mod olsrv2;
 mod on_demand;
 mod reserved;

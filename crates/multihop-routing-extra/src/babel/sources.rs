@@ -58,7 +58,7 @@ impl Sources {
         }
     }
 
-    /// Number of distances.
+    /// Number of remembered feasibility distances.
     pub(super) fn len(&self) -> usize {
         self.best.len()
     }

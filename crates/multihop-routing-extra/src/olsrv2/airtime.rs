@@ -71,6 +71,13 @@ impl Meter {
         Some(Metric::at_least(u32::try_from(cost).unwrap_or(u32::MAX)))
     }
 
+    /// Share of the packets in the measurement window that arrived.
+    pub(super) fn share(&self) -> f64 {
+        let sum =
+            |pick: fn(&(u16, u16)) -> u16| self.slots.iter().map(|slot| u32::from(pick(slot))).sum::<u32>();
+        f64::from(sum(|slot| slot.0)) / f64::from(sum(|slot| slot.1).max(1))
+    }
+
     /// Time since the last HELLO in which HELLOs are missing, ns.
     fn silence(&self, now: Instant) -> u64 {
         let Some((last, interval)) = self.hello else { return 0 };

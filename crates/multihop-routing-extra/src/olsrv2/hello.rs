@@ -20,7 +20,7 @@ impl Agent {
 
     /// The HELLO for an interface: its own links, and the neighbours with a symmetric link over any interface
     /// by their main addresses.
-    fn hello_over(&self, now: Instant, interface: Option<Interface>) -> Message {
+    pub(super) fn hello_over(&self, now: Instant, interface: Option<Interface>) -> Message {
         let is_here = |link: &&NeighbourLink| interface.is_none_or(|interface| link.interface == interface);
         let all = self.links.neighbours();
         let here = self.links.iter().filter(is_here);

@@ -26,6 +26,30 @@ impl Agent {
         self
     }
 
+    /// Prepares the agent for a real host. `seconds` is the present time, which grows across restarts, so that other nodes
+    /// accept the sequence numbers of a host that has restarted.
+    pub(super) fn on_host(mut self, seconds: u64) -> Self {
+        let [.., a, b] = seconds.to_be_bytes();
+        let seconds = u16::from_be_bytes([a, b]);
+        // A host sends fewer TCs per second than this.
+        self.announcement.begin(seconds.wrapping_mul(8));
+        self.message_sequence = seconds.wrapping_mul(8);
+        self.packet_sequences.resize(usize::from(u8::MAX) + 1, 0);
+        self
+    }
+
+    /// Changes the interfaces of a host: their numbers and addresses, which include the main address. Links over other
+    /// interfaces are lost.
+    pub(super) fn set_interfaces(&mut self, now: Instant, list: Vec<(Interface, Ipv4Addr)>) {
+        self.numbers = list.iter().map(|(number, _)| *number).collect();
+        self.links.keep(now, |interface| list.iter().any(|(number, _)| *number == interface));
+        let before = self.own.as_ref().map_or(&[][..], |own| own.list());
+        if list.len() < 2 || list != before {
+            self.own = OwnInterfaces::new(list);
+        }
+        self.review_links(now);
+    }
+
     /// Numbers of all interfaces; a single `None` for the only interface.
     pub(super) fn interfaces(&self) -> Vec<Option<Interface>> {
         let several = self.own.iter().flat_map(|own| own.list()).map(|(interface, _)| Some(*interface));

@@ -197,6 +197,14 @@ impl NeighbourLinks {
         self.due = self.due.min(now);
     }
 
+    /// Ends the links over interfaces for which `stays` is false.
+    pub(super) fn keep(&mut self, now: Instant, stays: impl Fn(Interface) -> bool) {
+        for link in self.list.iter_mut().filter(|link| !stays(link.interface)) {
+            (link.symmetric_until, link.heard_until, link.expires) = (now, now, now);
+            self.due = self.due.min(now);
+        }
+    }
+
     /// Updates all links; returns whether any has become symmetric, or no longer is.
     pub(super) fn review(&mut self, now: Instant) -> bool {
         if now < self.due {
@@ -299,6 +307,11 @@ impl NeighbourLink {
         } else {
             LinkStatus::Lost
         })
+    }
+
+    /// Share of the neighbour's packets that arrived lately; `None` if packets are not counted.
+    pub(super) fn received(&self) -> Option<f64> {
+        self.meter.as_ref().map(|meter| meter.share())
     }
 
     /// The first instant after `now` at which the state may change.

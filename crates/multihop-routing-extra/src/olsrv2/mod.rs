@@ -12,6 +12,7 @@ use core::net::Ipv4Addr;
 use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
 use multihop_routing::agent::{Input, LinkRates, Output, Routable, RouteChanges, RoutingAgent};
 use multihop_routing::forwarder::Forwarder;
+use multihop_routing::host::HostConfig;
 use multihop_routing::link_state::duplicates::Duplicates;
 use multihop_routing::link_state::interfaces::OwnInterfaces;
 use multihop_routing::message::Message as RoutingMessage;
@@ -25,14 +26,17 @@ use mpr::Purpose;
 use routes::{Known, Routes, Topology};
 use tc::Announcement;
 use two_hops::TwoHops;
-use wire::{Message, Packet, Tc};
+use wire::{Attached, Message, Packet, Tc};
 
 mod airtime;
 mod config;
 mod hello;
+mod host;
 mod interfaces;
 mod links;
+mod mac;
 mod mpr;
+mod names;
 mod routes;
 mod tc;
 mod two_hops;
@@ -59,6 +63,10 @@ pub struct Agent {
     routes: Routes,
     stale: Changes,
     announcement: Announcement,
+    /// Networks behind this node, only on real hosts.
+    networks: Vec<Attached>,
+    /// Numbers of the interfaces, only on real hosts.
+    numbers: Vec<Interface>,
     /// Sequence number of this node's next TC.
     message_sequence: u16,
     /// Sequence number of the next packet over each interface.
@@ -141,6 +149,8 @@ impl Agent {
             routes: Routes::default(),
             stale: Changes::default(),
             announcement: Announcement::default(),
+            networks: Vec::new(),
+            numbers: Vec::new(),
             message_sequence: 0,
             packet_sequences: Vec::from([0]),
             waiting: Vec::new(),
@@ -408,6 +418,10 @@ impl AgentConfig for Config {
 
     fn has_interfaces(&self) -> bool {
         true
+    }
+
+    fn on_host(&self) -> Option<&dyn HostConfig> {
+        Some(self)
     }
 }
 

@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
 
-use super::wire::{Advertised, MAX_ADDRESSES, Message, Tc, TimeCode};
+use super::wire::{Advertised, Attached, MAX_ADDRESSES, Message, Tc, TimeCode};
 use super::{Agent, DUPLICATE_HOLD, HOP_LIMIT, Timer, forwarded};
 
 /// Links that this node announced last, and the instant at which other nodes forget them.
@@ -15,6 +15,13 @@ pub(super) struct Announcement {
     last: Arc<Advertised>,
     /// Instant at which the last non-empty TC expires at the other nodes.
     forgotten_at: Instant,
+}
+
+impl Announcement {
+    /// Begins with a sequence number, so that other nodes accept the TCs of a node that has restarted.
+    pub(super) fn begin(&mut self, sequence: u16) {
+        self.last = Arc::new(Advertised { sequence, complete: true, ..Advertised::default() });
+    }
 }
 
 impl Agent {
@@ -27,15 +34,17 @@ impl Agent {
         let neighbours = self.links.neighbours().into_iter();
         let reached = neighbours.filter(|one| one.routes && one.metrics.outgoing.is_some());
         let links: Vec<_> = reached.map(|one| (one.main, one.metrics.outgoing)).collect();
-        if links.is_empty() && now >= self.announcement.forgotten_at {
+        let has_content = !links.is_empty() || !self.networks.is_empty();
+        if !has_content && now >= self.announcement.forgotten_at {
             return;
         }
-        if !links.is_empty() {
+        if has_content {
             self.announcement.forgotten_at = now + self.config.topology_hold;
         }
-        if links != self.announcement.last.links || !self.announcement.last.complete {
-            let sequence = self.announcement.last.sequence.wrapping_add(1);
-            self.announcement.last = Arc::new(Advertised { sequence, complete: true, links });
+        let last = &self.announcement.last;
+        if links != last.links || self.networks != last.networks || !last.complete {
+            let (sequence, networks) = (last.sequence.wrapping_add(1), self.networks.clone());
+            self.announcement.last = Arc::new(Advertised { sequence, complete: true, links, networks });
         }
         let sequence = self.message_sequence;
         self.message_sequence = sequence.wrapping_add(1);
@@ -102,7 +111,10 @@ fn merged(known: &Advertised, added: &Advertised) -> Arc<Advertised> {
     let is_listed = |to: Ipv4Addr| added.links.iter().any(|&(listed, _)| listed == to);
     let rest = known.links.iter().copied().filter(|&(to, _)| !is_listed(to));
     let links = rest.chain(added.links.iter().copied()).take(MAX_ADDRESSES).collect();
-    Arc::new(Advertised { sequence: added.sequence, complete: known.complete, links })
+    let is_new = |one: &&Attached| added.networks.iter().all(|other| other.network != one.network);
+    let networks = known.networks.iter().filter(is_new).chain(&added.networks).copied();
+    let networks = networks.take(MAX_ADDRESSES).collect();
+    Arc::new(Advertised { sequence: added.sequence, complete: known.complete, links, networks })
 }
 
 /// Largest number of originators for which a node stores sequence numbers of TCs. A TC of a further originator is

@@ -222,7 +222,7 @@ fn tc(originator: u8, sequence: u16, ansn: u16, links: &[(u8, u32)]) -> Tc {
         sequence,
         validity: TimeCode::at_least(Duration::from_secs(15)),
         interval: None,
-        advertised: Arc::new(Advertised { sequence: ansn, complete: true, links }),
+        advertised: Arc::new(Advertised { sequence: ansn, complete: true, links, networks: Vec::new() }),
     }
 }
 

@@ -1,13 +1,14 @@
 //! Messages of OLSRv2 (RFC 7181) and of its neighbourhood discovery (NHDP, RFC 6130), in packets of RFC 5444.
 //!
 //! Messages of other types, and those that lack what OLSRv2 requires, are ignored, and so are attributes of unknown types.
-//! Networks behind routers are ignored, too.
+//!
+//! Messages in memory refer to nodes by 32 bits: an IPv4 address, or the name of an IPv6 address on this host.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 
 use multihop_core::Duration;
 use multihop_routing::message::CustomMessage;
@@ -15,8 +16,8 @@ use multihop_wire::ParseError;
 
 use crate::rfc5444;
 
-mod emit;
-mod parse;
+pub(super) mod emit;
+pub(super) mod parse;
 
 pub use rfc5444::PORT;
 
@@ -137,6 +138,50 @@ pub struct Advertised {
     pub complete: bool,
     /// Announced neighbours, each with the cost of the direction to the neighbour, if measured.
     pub links: Vec<(Ipv4Addr, Option<Metric>)>,
+    /// Networks behind the node, and its further addresses.
+    pub networks: Vec<Attached>,
+}
+
+/// A network behind a node (RFC 7181, section 7.2).
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Attached {
+    /// Address of the network.
+    pub network: IpAddr,
+    /// Length of the network's prefix in bits.
+    pub prefix: u8,
+    /// Number of hops from the node to the network.
+    pub distance: u8,
+    /// Cost from the node to the network.
+    pub metric: Metric,
+}
+
+/// Conversion between addresses on the wire and their names in memory.
+pub(super) trait Names {
+    /// Name of an address; `None` if there is no room for another name.
+    fn name(&mut self, address: IpAddr) -> Option<Ipv4Addr>;
+
+    /// Address with a name; `None` if the name is unknown.
+    fn address(&mut self, name: Ipv4Addr) -> Option<IpAddr>;
+
+    /// Whether addresses have sixteen bytes.
+    fn is_ipv6(&self) -> bool;
+}
+
+/// IPv4 addresses, which are their own names.
+pub(super) struct Same;
+
+impl Names for Same {
+    fn name(&mut self, address: IpAddr) -> Option<Ipv4Addr> {
+        if let IpAddr::V4(address) = address { Some(address) } else { None }
+    }
+
+    fn address(&mut self, name: Ipv4Addr) -> Option<IpAddr> {
+        Some(name.into())
+    }
+
+    fn is_ipv6(&self) -> bool {
+        false
+    }
 }
 
 /// A time in one byte: (1 + a/8) 2^b / 1024 s with b in the upper five bits (RFC 5497).
@@ -147,7 +192,8 @@ impl Packet {
     /// Parses the data of a UDP datagram.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let rfc5444::Packet { sequence, messages, .. } = rfc5444::Packet::parse(bytes)?;
-        Ok(Self { sequence, messages: messages.iter().filter_map(parse::message).collect() })
+        let messages = messages.iter().filter_map(|message| parse::message(message, &mut Same)).collect();
+        Ok(Self { sequence, messages })
     }
 
     /// Appends the bytes of the packet.
@@ -156,7 +202,7 @@ impl Packet {
     ///
     /// If a message lists more than [`MAX_ADDRESSES`].
     pub fn emit(&self, out: &mut Vec<u8>) {
-        let messages = self.messages.iter().map(emit::message).collect();
+        let messages = self.messages.iter().filter_map(|message| emit::message(message, &mut Same)).collect();
         rfc5444::Packet { sequence: self.sequence, tlvs: Vec::new(), messages }.emit(out);
     }
 
@@ -203,7 +249,7 @@ impl Message {
     /// Bytes of the message in a packet.
     pub fn wire_len(&self) -> usize {
         let mut out = Vec::new();
-        let messages = alloc::vec![emit::message(self)];
+        let messages = emit::message(self, &mut Same).into_iter().collect();
         rfc5444::Packet { messages, ..rfc5444::Packet::default() }.emit(&mut out);
         out.len() - 1
     }
@@ -327,6 +373,8 @@ const ROUTING: u8 = 2;
 const NBR_ADDR_TYPE: u8 = 9;
 const ORIGINATOR: u8 = 1;
 const ROUTABLE_ORIGINATOR: u8 = 3;
+/// Type of the address TLV of networks behind the originator.
+const GATEWAY: u8 = 10;
 
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,9 @@
 use alloc::vec::Vec;
 
 use super::{
-    ADDRESS, ADDRESS_LENGTH, Address, AddressBlock, AddressTlv, EXTENSION, FULL_TAIL, HEAD, HOP_COUNT,
-    HOP_LIMIT, LONG, MULTI_INDEX, MULTI_PREFIX, MULTI_VALUE, Message, ORIGINATOR, PACKET_SEQUENCE,
-    PACKET_TLVS, Packet, SEQUENCE, SINGLE_INDEX, SINGLE_PREFIX, Tlv, VALUE, Values, ZERO_TAIL,
+    Address, AddressBlock, AddressTlv, EXTENSION, FULL_TAIL, HEAD, HOP_COUNT, HOP_LIMIT, LONG, MULTI_INDEX,
+    MULTI_PREFIX, MULTI_VALUE, Message, ORIGINATOR, PACKET_SEQUENCE, PACKET_TLVS, Packet, SEQUENCE,
+    SINGLE_INDEX, SINGLE_PREFIX, Tlv, VALUE, Values, ZERO_TAIL, bits, octets, width,
 };
 
 pub(super) fn packet(packet: &Packet, out: &mut Vec<u8>) {
@@ -27,39 +27,41 @@ fn message(message: &Message, out: &mut Vec<u8>) {
         | flag(message.hop_limit.is_some(), HOP_LIMIT)
         | flag(message.hop_count.is_some(), HOP_COUNT)
         | flag(message.sequence.is_some(), SEQUENCE);
-    out.extend([message.kind, flags | ADDRESS_LENGTH, 0, 0]);
-    out.extend(message.originator.into_iter().flat_map(|originator| originator.octets()));
+    let width = width(message.is_ipv6);
+    out.extend([message.kind, flags | part(width - 1), 0, 0]);
+    out.extend(message.originator.iter().flat_map(|originator| octets(*originator).into_iter().take(width)));
     out.extend(message.hop_limit);
     out.extend(message.hop_count);
     out.extend(message.sequence.into_iter().flat_map(u16::to_be_bytes));
     tlvs(&message.tlvs, out);
     for block in &message.blocks {
-        addresses(&block.addresses, out);
+        addresses(&block.addresses, width, out);
         sized(out, |out| block.tlvs.iter().for_each(|tlv| address_tlv(tlv, block, out)));
     }
     let size = length(out.len() - start);
     out[start + 2..start + 4].copy_from_slice(&size);
 }
 
-fn addresses(all: &[Address], out: &mut Vec<u8>) {
+fn addresses(all: &[Address], width: usize, out: &mut Vec<u8>) {
     let count = u8::try_from(all.len()).expect("up to 255 addresses in a block");
-    let first = all.first().expect("a block has an address").address.octets();
+    let first = octets(all.first().expect("a block has an address").address);
+    let first = &first[..width];
     let (mut head, mut tail) = (0, 0);
     if all.len() > 1 {
-        let same = |at: usize| all.iter().all(|each| each.address.octets()[at] == first[at]);
-        head = (0..ADDRESS - 1).take_while(|&at| same(at)).count();
-        tail = (head + 1..ADDRESS).rev().take_while(|&at| same(at)).count();
+        let same = |at: usize| all.iter().all(|each| octets(each.address)[at] == first[at]);
+        head = (0..width - 1).take_while(|&at| same(at)).count();
+        tail = (head + 1..width).rev().take_while(|&at| same(at)).count();
         // A tail of zeros needs no bytes, which may save more than a longer tail.
         let zeros = first.iter().rev().take(tail).take_while(|&&byte| byte == 0).count();
         if zeros > 0 && all.len() * (tail - zeros) < tail {
             tail = zeros;
         }
     }
-    let end = ADDRESS - tail;
+    let end = width - tail;
     let zero = first[end..].iter().all(|&byte| byte == 0);
     let prefix = all[0].prefix;
     let prefixes = match all.iter().all(|each| each.prefix == prefix) {
-        true if prefix == 32 => 0,
+        true if prefix == bits(width) => 0,
         true => SINGLE_PREFIX,
         false => MULTI_PREFIX,
     };
@@ -80,7 +82,7 @@ fn addresses(all: &[Address], out: &mut Vec<u8>) {
         out.extend(&first[end..]);
     }
     for each in all {
-        out.extend(&each.address.octets()[head..end]);
+        out.extend(&octets(each.address)[head..end]);
     }
     match prefixes {
         SINGLE_PREFIX => out.push(prefix),
@@ -89,7 +91,7 @@ fn addresses(all: &[Address], out: &mut Vec<u8>) {
     }
 }
 
-/// The length of a head or a tail.
+/// The length of a part of an address.
 fn part(len: usize) -> u8 {
     u8::try_from(len).expect("shorter than an address")
 }

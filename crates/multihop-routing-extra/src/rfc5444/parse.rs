@@ -1,14 +1,15 @@
 //! Decodes packets in the general format of RFC 5444.
 
 use alloc::vec::Vec;
+use core::net::IpAddr;
 
 use multihop_wire::ParseError;
 use multihop_wire::reader::Reader;
 
 use super::{
-    ADDRESS, ADDRESS_LENGTH, Address, AddressBlock, AddressTlv, EXTENSION, FULL_TAIL, HEAD, HOP_COUNT,
-    HOP_LIMIT, LONG, MULTI_INDEX, MULTI_PREFIX, MULTI_VALUE, Message, ORIGINATOR, PACKET_SEQUENCE,
-    PACKET_TLVS, Packet, SEQUENCE, SINGLE_INDEX, SINGLE_PREFIX, Tlv, VALUE, Values, ZERO_TAIL,
+    ADDRESS_LENGTH, Address, AddressBlock, AddressTlv, EXTENSION, FULL_TAIL, HEAD, HOP_COUNT, HOP_LIMIT,
+    LONG, LONGEST, MULTI_INDEX, MULTI_PREFIX, MULTI_VALUE, Message, ORIGINATOR, PACKET_SEQUENCE, PACKET_TLVS,
+    Packet, SEQUENCE, SINGLE_INDEX, SINGLE_PREFIX, Tlv, VALUE, Values, ZERO_TAIL, address, bits, width,
 };
 
 pub(super) fn packet(mut r: Reader<'_>) -> Result<Packet, ParseError> {
@@ -25,31 +26,39 @@ pub(super) fn packet(mut r: Reader<'_>) -> Result<Packet, ParseError> {
     Ok(Packet { sequence, tlvs, messages })
 }
 
-/// Parses a message; `None` if its addresses do not have four bytes.
+/// Parses a message; `None` if its addresses have neither four nor sixteen bytes.
 fn message(r: &mut Reader<'_>) -> Result<Option<Message>, ParseError> {
     let (kind, flags, size) = (r.u8()?, r.u8()?, usize::from(r.u16()?));
     let Some(len) = size.checked_sub(HEADER) else {
         return Err(ParseError::Truncated { found: size, needed: HEADER });
     };
     let mut r = Reader::new(r.take(len)?);
-    if flags & 0x0f != ADDRESS_LENGTH {
+    let is_ipv6 = usize::from(flags & ADDRESS_LENGTH) + 1 == width(true);
+    if usize::from(flags & ADDRESS_LENGTH) + 1 != width(is_ipv6) {
         return Ok(None);
     }
     let has = |flag| flags & flag != 0;
-    let originator = if has(ORIGINATOR) { Some(r.address()?) } else { None };
+    let originator = if has(ORIGINATOR) { Some(single(&mut r, is_ipv6)?) } else { None };
     let hop_limit = if has(HOP_LIMIT) { Some(r.u8()?) } else { None };
     let hop_count = if has(HOP_COUNT) { Some(r.u8()?) } else { None };
     let sequence = if has(SEQUENCE) { Some(r.u16()?) } else { None };
     let tlvs = tlvs(&mut r)?;
     let mut blocks = Vec::new();
     while !r.is_empty() {
-        blocks.push(block(&mut r)?);
+        blocks.push(block(&mut r, is_ipv6)?);
     }
-    Ok(Some(Message { kind, originator, hop_limit, hop_count, sequence, tlvs, blocks }))
+    Ok(Some(Message { kind, is_ipv6, originator, hop_limit, hop_count, sequence, tlvs, blocks }))
 }
 
-fn block(r: &mut Reader<'_>) -> Result<AddressBlock, ParseError> {
-    let addresses = addresses(r)?;
+/// Parses an address that is not part of a block.
+fn single(r: &mut Reader<'_>, is_ipv6: bool) -> Result<IpAddr, ParseError> {
+    let (mut bytes, width) = ([0; LONGEST], width(is_ipv6));
+    bytes[..width].copy_from_slice(r.take(width)?);
+    Ok(address(bytes, is_ipv6))
+}
+
+fn block(r: &mut Reader<'_>, is_ipv6: bool) -> Result<AddressBlock, ParseError> {
+    let addresses = addresses(r, is_ipv6)?;
     let len = usize::from(r.u16()?);
     let mut r = Reader::new(r.take(len)?);
     let mut tlvs = Vec::new();
@@ -59,22 +68,23 @@ fn block(r: &mut Reader<'_>) -> Result<AddressBlock, ParseError> {
     Ok(AddressBlock { addresses, tlvs })
 }
 
-fn addresses(r: &mut Reader<'_>) -> Result<Vec<Address>, ParseError> {
+fn addresses(r: &mut Reader<'_>, is_ipv6: bool) -> Result<Vec<Address>, ParseError> {
+    let width = width(is_ipv6);
     let (count, flags) = (r.u8()?, r.u8()?);
     if count == 0 {
         return Err(field("num-addr", count, "1 or more"));
     }
-    let mut bytes = [0; ADDRESS];
+    let mut bytes = [0; LONGEST];
     let mut head = 0;
     if flags & HEAD != 0 {
-        head = part(r, ADDRESS)?;
+        head = part(r, width)?;
         bytes[..head].copy_from_slice(r.take(head)?);
     }
-    let mut end = ADDRESS;
+    let mut end = width;
     if flags & (FULL_TAIL | ZERO_TAIL) != 0 {
-        end -= part(r, ADDRESS - head)?;
+        end -= part(r, width - head)?;
         if flags & FULL_TAIL != 0 {
-            bytes[end..].copy_from_slice(r.take(ADDRESS - end)?);
+            bytes[end..width].copy_from_slice(r.take(width - end)?);
         }
     }
     if head == end && count > 1 {
@@ -83,7 +93,7 @@ fn addresses(r: &mut Reader<'_>) -> Result<Vec<Address>, ParseError> {
     let mut all = Vec::with_capacity(count.into());
     for _ in 0..count {
         bytes[head..end].copy_from_slice(r.take(end - head)?);
-        all.push(Address::host(bytes.into()));
+        all.push(Address::host(address(bytes, is_ipv6)));
     }
     let prefixes = match flags & (SINGLE_PREFIX | MULTI_PREFIX) {
         0 => return Ok(all),
@@ -91,11 +101,11 @@ fn addresses(r: &mut Reader<'_>) -> Result<Vec<Address>, ParseError> {
         _ => all.len(),
     };
     let prefixes = r.take(prefixes)?;
-    for (address, &prefix) in all.iter_mut().zip(prefixes.iter().cycle()) {
-        if prefix > 32 {
-            return Err(field("prefix-length", prefix, "0 to 32"));
+    for (each, &prefix) in all.iter_mut().zip(prefixes.iter().cycle()) {
+        if prefix > bits(width) {
+            return Err(field("prefix-length", prefix, if is_ipv6 { "0 to 128" } else { "0 to 32" }));
         }
-        address.prefix = prefix;
+        each.prefix = prefix;
     }
     Ok(all)
 }
@@ -104,7 +114,7 @@ fn addresses(r: &mut Reader<'_>) -> Result<Vec<Address>, ParseError> {
 fn part(r: &mut Reader<'_>, most: usize) -> Result<usize, ParseError> {
     let len = r.u8()?;
     if usize::from(len) > most {
-        return Err(field("head-length or tail-length", len, "together 4 or less"));
+        return Err(field("head-length or tail-length", len, "together no more than an address"));
     }
     Ok(len.into())
 }
@@ -114,11 +124,23 @@ fn tlvs(r: &mut Reader<'_>) -> Result<Vec<Tlv>, ParseError> {
     let mut r = Reader::new(r.take(len)?);
     let mut tlvs = Vec::new();
     while !r.is_empty() {
-        let head = head(&mut r)?;
-        let value = value(&mut r, head.flags)?.map(<[u8]>::to_vec);
-        tlvs.push(Tlv { kind: head.kind, extension: head.extension, value });
+        let RawTlv { kind, extension, value } = next_tlv(&mut r)?;
+        tlvs.push(Tlv { kind, extension, value: value.map(<[u8]>::to_vec) });
     }
     Ok(tlvs)
+}
+
+/// An attribute of a packet or a message in place.
+pub(crate) struct RawTlv<'a> {
+    pub(crate) kind: u8,
+    pub(crate) extension: u8,
+    pub(crate) value: Option<&'a [u8]>,
+}
+
+/// Parses the next attribute of a packet or a message.
+pub(crate) fn next_tlv<'a>(r: &mut Reader<'a>) -> Result<RawTlv<'a>, ParseError> {
+    let Head { kind, flags, extension } = head(r)?;
+    Ok(RawTlv { kind, extension, value: value(r, flags)? })
 }
 
 fn address_tlv(r: &mut Reader<'_>, addresses: usize) -> Result<AddressTlv, ParseError> {

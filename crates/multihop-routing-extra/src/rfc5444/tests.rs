@@ -36,8 +36,17 @@ fn address_tlv(addresses: u8) -> impl Strategy<Value = AddressTlv> {
     )
 }
 
-fn block() -> impl Strategy<Value = AddressBlock> {
-    let prefix = prop_oneof![Just(32_u8), 0..=32_u8];
+/// An address of IPv4, or one of IPv6 that contains it twice.
+fn address_of(octets: [u8; 4], is_ipv6: bool) -> IpAddr {
+    let mut all = [0; 16];
+    all[1..5].copy_from_slice(&octets);
+    all[12..].copy_from_slice(&octets);
+    if is_ipv6 { Ipv6Addr::from(all).into() } else { octets.into() }
+}
+
+fn block(is_ipv6: bool) -> impl Strategy<Value = AddressBlock> {
+    let longest = if is_ipv6 { 128_u8 } else { 32 };
+    let prefix = prop_oneof![Just(longest), 0..=longest];
     let address = prop_oneof![
         any::<[u8; 4]>(),
         any::<u8>().prop_map(|last| [10, 0, 0, last]),
@@ -45,10 +54,10 @@ fn block() -> impl Strategy<Value = AddressBlock> {
         any::<u8>().prop_map(|b| [10, b, 1, 7]),
     ];
     let addresses = btree_set((address, prefix), 1..9);
-    addresses.prop_flat_map(|addresses| {
+    addresses.prop_flat_map(move |addresses| {
         let addresses: Vec<_> = addresses
             .into_iter()
-            .map(|(octets, prefix)| Address { address: octets.into(), prefix })
+            .map(|(octets, prefix)| Address { address: address_of(octets, is_ipv6), prefix })
             .collect();
         // The same address twice, with different prefixes, would be all head.
         let mut addresses = addresses;
@@ -61,15 +70,17 @@ fn block() -> impl Strategy<Value = AddressBlock> {
 fn packet() -> impl Strategy<Value = Packet> {
     let header = (
         any::<u8>(),
-        any::<Option<Ipv4Addr>>(),
+        any::<Option<[u8; 4]>>(),
         any::<Option<u8>>(),
         any::<Option<u8>>(),
         any::<Option<u16>>(),
     );
-    let message = (header, vec(tlv(), 0..3), vec(block(), 0..3)).prop_map(
-        |((kind, originator, hop_limit, hop_count, sequence), tlvs, blocks)| Message {
+    let of_family = |is_ipv6| (Just(is_ipv6), vec(block(is_ipv6), 0..3));
+    let message = (header, vec(tlv(), 0..3), any::<bool>().prop_flat_map(of_family)).prop_map(
+        |((kind, originator, hop_limit, hop_count, sequence), tlvs, (is_ipv6, blocks))| Message {
             kind,
-            originator,
+            is_ipv6,
+            originator: originator.map(|octets| address_of(octets, is_ipv6)),
             hop_limit,
             hop_count,
             sequence,
@@ -88,7 +99,7 @@ fn emitted(packet: &Packet) -> Vec<u8> {
 }
 
 fn host(n: u8) -> Address {
-    Address::host(Ipv4Addr::new(10, 0, 0, n))
+    Address::host([10, 0, 0, n])
 }
 
 #[test]
@@ -99,7 +110,8 @@ fn known_bytes() {
     block.tag(8, 0, &[None, None, Some([3])]);
     let message = Message {
         kind: 1,
-        originator: Some(Ipv4Addr::new(10, 0, 0, 1)),
+        is_ipv6: false,
+        originator: Some([10, 0, 0, 1].into()),
         hop_limit: Some(255),
         hop_count: Some(0),
         sequence: Some(0x0102),
@@ -157,8 +169,8 @@ fn errors_name_what_was_found() {
     // The attribute belongs to address 1, but the block has only one address.
     let bytes = [0, 1, 3, 0, 17, 0, 0, 1, 0, 10, 0, 0, 1, 0, 3, 3, 0x40, 1];
     assert_eq!(Packet::parse(&bytes), field("index-stop", 1, "from index-start to num-addr less one"));
-    // A message with an IPv6 address is skipped, and the message after it is read.
-    let skipped = [0, 1, 0x0f, 0, 5, 9, 2, 3, 0, 6, 0, 0];
+    // A message with addresses of eight bytes is skipped, and the message after it is read.
+    let skipped = [0, 1, 0x07, 0, 5, 9, 2, 3, 0, 6, 0, 0];
     let message = Message { kind: 2, ..Message::default() };
     assert_eq!(Packet::parse(&skipped).map(|packet| packet.messages), Ok(vec![message]));
 }

@@ -35,7 +35,8 @@ impl Net {
         let now = Instant::ZERO;
         let host = |(host, keys): (usize, &&[u8])| {
             let keys = keys.iter().map(|key| [*key; 32]).collect();
-            let mut agent = Config::default().host_agent(HostSetup { now, seed: host as u64, keys });
+            let mut agent =
+                Config::default().host_agent(HostSetup { now, seed: host as u64, epoch: 0, keys });
             let mut numbers: Vec<u8> =
                 cables.iter().flatten().filter(|end| end.0 == host).map(|end| end.1).collect();
             numbers.sort_unstable();

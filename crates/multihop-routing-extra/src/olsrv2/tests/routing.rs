@@ -31,7 +31,7 @@ fn routes_take_the_cheapest_links() {
     assert_eq!(b.routes(), expected);
     // A link without a cost is not used.
     let links = vec![(node(5), None), (node(7), Some(cost(1)))];
-    let advertised = Arc::new(Advertised { sequence: 2, complete: true, links });
+    let advertised = Arc::new(Advertised { sequence: 2, complete: true, links, networks: Vec::new() });
     learns(&mut b, Tc { advertised, ..tc(6, 2, 2, &[]) });
     assert_eq!(b.routes()[2], (5, 2, 2, 10));
 }
@@ -59,7 +59,7 @@ fn a_tc_that_is_not_complete_adds() {
     let mut b = fork();
     learns(&mut b, tc(9, 1, 1, &[(5, 1), (6, 1)]));
     let links = vec![(node(6), Some(cost(4))), (node(7), Some(cost(5)))];
-    let advertised = Arc::new(Advertised { sequence: 2, complete: false, links });
+    let advertised = Arc::new(Advertised { sequence: 2, complete: false, links, networks: Vec::new() });
     learns(&mut b, Tc { advertised, ..tc(9, 2, 2, &[]) });
     assert_eq!(known(&b, 9), Some((2, vec![(5, 1), (6, 4), (7, 5)])));
 }

@@ -2,34 +2,38 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 
 use super::{
-    AGREED, Advertised, CONT_SEQ_NUM, FLOODING, HEARD, HELLO, Hello, INCOMING_LINK, INCOMING_NEIGHBOUR,
-    INCOMPLETE, INTERVAL_TIME, LINK_METRIC, LINK_STATUS, LOCAL_IF, LOST, LinkStatus, MAX_ADDRESSES, MPR,
-    MPR_WILLING, Message, Metric, NBR_ADDR_TYPE, Neighbour, ORIGINATOR, OTHER_IF, OTHER_NEIGHB,
-    OUTGOING_LINK, OUTGOING_NEIGHBOUR, ROUTABLE_ORIGINATOR, ROUTING, SYMMETRIC, TC, THIS_IF, Tc, TimeCode,
-    VALIDITY_TIME, Willingness,
+    AGREED, Advertised, Attached, CONT_SEQ_NUM, FLOODING, GATEWAY, HEARD, HELLO, Hello, INCOMING_LINK,
+    INCOMING_NEIGHBOUR, INCOMPLETE, INTERVAL_TIME, LINK_METRIC, LINK_STATUS, LOCAL_IF, LOST, LinkStatus,
+    MAX_ADDRESSES, MPR, MPR_WILLING, Message, Metric, NBR_ADDR_TYPE, Names, Neighbour, ORIGINATOR, OTHER_IF,
+    OTHER_NEIGHB, OUTGOING_LINK, OUTGOING_NEIGHBOUR, ROUTABLE_ORIGINATOR, ROUTING, SYMMETRIC, TC, THIS_IF,
+    Tc, TimeCode, VALIDITY_TIME, Willingness,
 };
 use crate::rfc5444::{self, AddressBlock};
 
-/// Message of OLSRv2; `None` if the type is another or a required part is missing.
-pub(super) fn message(message: &rfc5444::Message) -> Option<Message> {
+/// Message of OLSRv2; `None` if the type or the length of addresses is another, or a required part is missing.
+pub(in super::super) fn message(message: &rfc5444::Message, names: &mut impl Names) -> Option<Message> {
+    if message.is_ipv6 != names.is_ipv6() {
+        return None;
+    }
     let addresses: usize = message.blocks.iter().map(|block| block.addresses.len()).sum();
     if addresses > MAX_ADDRESSES {
         return None;
     }
     match message.kind {
-        HELLO => hello(message).map(Message::Hello),
-        TC => tc(message).map(Message::Tc),
+        HELLO => hello(message, names).map(Message::Hello),
+        TC => tc(message, names).map(Message::Tc),
         _ => None,
     }
 }
 
-fn hello(message: &rfc5444::Message) -> Option<Hello> {
+fn hello(message: &rfc5444::Message, names: &mut impl Names) -> Option<Hello> {
     let willing =
         byte(message, MPR_WILLING).map(|both| Willingness { flooding: both >> 4, routing: both & 0x0f });
     let mut hello = Hello {
-        originator: message.originator?,
+        originator: names.name(message.originator?)?,
         validity: TimeCode(byte(message, VALIDITY_TIME)?),
         interval: byte(message, INTERVAL_TIME).map(TimeCode),
         willingness: willing.unwrap_or_default(),
@@ -38,11 +42,12 @@ fn hello(message: &rfc5444::Message) -> Option<Hello> {
         neighbours: Vec::new(),
     };
     for block in &message.blocks {
-        for (at, address) in block.addresses.iter().enumerate().filter(|(_, address)| address.prefix == 32) {
+        for (at, address) in block.addresses.iter().enumerate().filter(|(_, one)| one.is_host()) {
+            let Some(name) = names.name(address.address) else { continue };
             match last(block, at, LOCAL_IF) {
-                None => hello.neighbours.push(neighbour(block, at)),
-                Some(THIS_IF) => hello.addresses.push(address.address),
-                Some(OTHER_IF) => hello.further.push(address.address),
+                None => hello.neighbours.push(neighbour(block, at, name)),
+                Some(THIS_IF) => hello.addresses.push(name),
+                Some(OTHER_IF) => hello.further.push(name),
                 Some(_) => {}
             }
         }
@@ -50,8 +55,8 @@ fn hello(message: &rfc5444::Message) -> Option<Hello> {
     Some(hello)
 }
 
-fn neighbour(block: &AddressBlock, at: usize) -> Neighbour {
-    let mut neighbour = Neighbour::new(block.addresses[at].address);
+fn neighbour(block: &AddressBlock, at: usize, name: Ipv4Addr) -> Neighbour {
+    let mut neighbour = Neighbour::new(name);
     neighbour.link = last(block, at, LINK_STATUS).and_then(|status| match status {
         LOST => Some(LinkStatus::Lost),
         SYMMETRIC => Some(LinkStatus::Symmetric),
@@ -75,26 +80,38 @@ fn neighbour(block: &AddressBlock, at: usize) -> Neighbour {
     neighbour
 }
 
-fn tc(message: &rfc5444::Message) -> Option<Tc> {
+fn tc(message: &rfc5444::Message, names: &mut impl Names) -> Option<Tc> {
     let numbered = message.tlvs.iter().find(|tlv| tlv.kind == CONT_SEQ_NUM && tlv.extension <= INCOMPLETE)?;
     let sequence = u16::from_be_bytes(numbered.value.as_deref()?.try_into().ok()?);
-    let mut links = Vec::new();
+    let (mut links, mut networks) = (Vec::new(), Vec::new());
     for block in &message.blocks {
-        for (at, address) in block.addresses.iter().enumerate().filter(|(_, address)| address.prefix == 32) {
-            if let Some(ORIGINATOR | ROUTABLE_ORIGINATOR) = last(block, at, NBR_ADDR_TYPE) {
-                let outgoing = metrics(block, at).filter(|(kinds, _)| kinds & OUTGOING_NEIGHBOUR != 0);
-                links.push((address.address, outgoing.last().map(|(_, metric)| metric)));
+        for (at, address) in block.addresses.iter().enumerate() {
+            let outgoing = metrics(block, at).filter(|(kinds, _)| kinds & OUTGOING_NEIGHBOUR != 0);
+            let metric = outgoing.last().map(|(_, metric)| metric);
+            if let (Some(distance), Some(metric)) = (last(block, at, GATEWAY), metric) {
+                let (network, prefix) = (address.address, address.prefix);
+                networks.push(Attached { network, prefix, distance, metric });
+            } else if let Some(ORIGINATOR | ROUTABLE_ORIGINATOR) = last(block, at, NBR_ADDR_TYPE)
+                && address.is_host()
+                && let Some(name) = names.name(address.address)
+            {
+                links.push((name, metric));
             }
         }
     }
     Some(Tc {
-        originator: message.originator?,
+        originator: names.name(message.originator?)?,
         hop_limit: message.hop_limit?,
         hop_count: message.hop_count?,
         sequence: message.sequence?,
         validity: TimeCode(byte(message, VALIDITY_TIME)?),
         interval: byte(message, INTERVAL_TIME).map(TimeCode),
-        advertised: Arc::new(Advertised { sequence, complete: numbered.extension != INCOMPLETE, links }),
+        advertised: Arc::new(Advertised {
+            sequence,
+            complete: numbered.extension != INCOMPLETE,
+            links,
+            networks,
+        }),
     })
 }
 

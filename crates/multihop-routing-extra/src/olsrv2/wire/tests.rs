@@ -51,8 +51,18 @@ fn message() -> impl Strategy<Value = Message> {
             })
         },
     );
-    let advertised = (any::<u16>(), any::<bool>(), vec((any::<Ipv4Addr>(), metric()), 0..9))
-        .prop_map(|(sequence, complete, links)| Arc::new(Advertised { sequence, complete, links }));
+    let network = (any::<[u8; 4]>(), 0..=32_u8, any::<u8>(), 0..0x1000_u16).prop_map(
+        |(network, prefix, distance, metric)| Attached {
+            network: network.into(),
+            prefix,
+            distance,
+            metric: Metric(metric),
+        },
+    );
+    let links = vec((any::<Ipv4Addr>(), metric()), 0..9);
+    let advertised = (any::<u16>(), any::<bool>(), links, vec(network, 0..4)).prop_map(
+        |(sequence, complete, links, networks)| Arc::new(Advertised { sequence, complete, links, networks }),
+    );
     let tc = (any::<(Ipv4Addr, u8, u8, u16)>(), codes(), advertised).prop_map(
         |((originator, hop_limit, hop_count, sequence), (validity, interval), advertised)| {
             Message::Tc(Tc { originator, hop_limit, hop_count, sequence, validity, interval, advertised })
@@ -132,7 +142,7 @@ fn a_tc_byte_by_byte() {
         sequence: 772,
         validity: TimeCode::at_least(Duration::from_secs(15)),
         interval: None,
-        advertised: Arc::new(Advertised { sequence: 9, complete: true, links }),
+        advertised: Arc::new(Advertised { sequence: 9, complete: true, links, networks: Vec::new() }),
     };
     let message = Message::Tc(tc);
     let packet = Packet { sequence: None, messages: vec![message.clone()] };

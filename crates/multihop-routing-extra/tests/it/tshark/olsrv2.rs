@@ -94,7 +94,7 @@ fn tc() -> Tc {
         sequence: 772,
         validity: TimeCode::at_least(Duration::from_secs(15)),
         interval: None,
-        advertised: Arc::new(Advertised { sequence: 9, complete: true, links }),
+        advertised: Arc::new(Advertised { sequence: 9, complete: true, links, networks: Vec::new() }),
     }
 }
 
