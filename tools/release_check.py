@@ -4,7 +4,7 @@
 python3 tools/release_check.py workflows       actionlint on .github/workflows
 python3 tools/release_check.py metadata        twine on the source archive, and on the wheels that were built
 python3 tools/release_check.py reproducible    two builds in two folders have the same bytes
-python3 tools/release_check.py interfaces      changes since the last tag agree with the version
+python3 tools/release_check.py interfaces      the new version fits the changes since the last one
 
 A check that cannot run here prints a line that begins with `skipped:`.
 """
@@ -103,17 +103,33 @@ def build_in(folder: Path) -> None:
 
 def interfaces() -> int:
     """Check with cargo-semver-checks that the interfaces of the crates changed as the version says."""
-    words = ["git", "describe", "--tags", "--abbrev=0", "--match", "v*"]
-    tag = subprocess.run(words, cwd=build.ROOT, capture_output=True, text=True).stdout.strip()
-    if not tag:
-        print("skipped: there is no tag of an earlier version to compare with")
-        return 0
     if build.run_quietly("cargo", "semver-checks", "--version"):
         print("skipped: cargo-semver-checks is missing: cargo install --locked cargo-semver-checks")
         return 0
-    return subprocess.run(
-        ["cargo", "semver-checks", "--workspace", "--baseline-rev", tag], cwd=build.ROOT
-    ).returncode
+    earlier = earlier_version()
+    crates = [folder.name for folder in sorted(build.ROOT.glob("crates/*")) if is_compared(folder, earlier)]
+    print(f"compared with {earlier}: {', '.join(crates)}", flush=True)
+    words = [word for name in crates for word in ("--package", name)]
+    options = ["--default-features", "--baseline-rev", earlier]
+    return subprocess.run(["cargo", "semver-checks", *words, *options], cwd=build.ROOT).returncode
+
+
+def earlier_version() -> str:
+    """The tag of the last version; without tags the commit before HEAD that last changed the version."""
+    tag = git("describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD~1")
+    return tag or git("log", "-1", "--format=%h", "-G^version = ", "HEAD~1", "--", "Cargo.toml")
+
+
+def is_compared(folder: Path, earlier: str) -> bool:
+    """Whether a crate is published and was there in an earlier commit."""
+    manifest = folder / "Cargo.toml"
+    published = manifest.is_file() and "publish = false" not in manifest.read_text()
+    return published and bool(git("ls-tree", "--name-only", earlier, f"crates/{folder.name}/Cargo.toml"))
+
+
+def git(*words: str) -> str:
+    """Output of git in the repository; empty if it fails."""
+    return subprocess.run(["git", *words], cwd=build.ROOT, capture_output=True, text=True).stdout.strip()
 
 
 CHECKS = {
