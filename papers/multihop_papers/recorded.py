@@ -35,7 +35,7 @@ ENDS = {"line": ".csv", "bar": ".csv", "scatter": ".runs.csv", "time": ".series.
 """End of the name of the file from which a kind of figure is drawn."""
 SERIES = ("series", "subject", "id", "time", "value")
 """Columns of a file of series, behind those of the axes."""
-POINTS = 1000
+POINTS = 300
 """Largest number of points of a series. Of a longer one, each part keeps its least and largest value."""
 NOT_RUN = "not run"
 HALF = " ±"
@@ -151,12 +151,12 @@ def thinned(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, floa
     """At most POINTS points of a series, which look like all of them."""
     if len(points) <= POINTS:
         return points
-    size = math.ceil(len(points) / (POINTS // 2))
-    kept = []
+    size = math.ceil(len(points) / (POINTS // 2 - 1))
+    kept = {points[0], points[-1]}
     for start in range(0, len(points), size):
         part = points[start : start + size]
-        kept += sorted({min(part, key=lambda point: point[1]), max(part, key=lambda point: point[1])})
-    return kept
+        kept |= {min(part, key=lambda point: point[1]), max(part, key=lambda point: point[1])}
+    return sorted(kept)
 
 
 def _words(study: Study, name: str, cell: Values) -> tuple[str, str]:
