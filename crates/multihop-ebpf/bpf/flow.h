@@ -18,8 +18,12 @@
 
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
-#define TCP_BPF_SOCK_OPS_CB_FLAGS 1008
 #define FAMILY_IPV4 2
+
+/* The letters "mh_adtcp", with which the names of ADTCP controls begin, as a number: a text would be a map for the loader. */
+#define ADTCP_NAME 0x70637464615f686dULL
+/* Calls of sockops programs in which options of headers are written and read. */
+#define OPTION_CALLS (BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG)
 
 struct config {
 	/* Bit rate of the links, kb/s. */

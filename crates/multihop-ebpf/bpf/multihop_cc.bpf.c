@@ -380,17 +380,11 @@ void BPF_PROG(remember_state, struct sock *sk, __u8 new_state)
 		flow->ca_state = new_state;
 }
 
-/* The kernel asks for options of this connection, and tells of those that it does not know. */
 SEC("struct_ops")
 void BPF_PROG(adtcp_init, struct sock *sk)
 {
-	int flags = 0;
-
 	begin(sk, CONTROL_ADTCP);
 	bpf_sk_storage_get(&multihop_meters, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	bpf_getsockopt(sk, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &flags, sizeof(flags));
-	flags |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG;
-	bpf_setsockopt(sk, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &flags, sizeof(flags));
 }
 
 SEC("struct_ops")
@@ -711,11 +705,26 @@ static __always_inline void read_state(struct bpf_sock_ops *ops)
 	count_report(&flow->adtcp.received, option.state & 15);
 }
 
+/* Requests calls for the options of a connection that uses ADTCP, whose names all begin alike. A control itself can do so only in
+ * kernels later than 6.1. */
+static __always_inline void request_options(struct bpf_sock_ops *ops)
+{
+	__u64 name[2] = {};
+
+	bpf_getsockopt(ops, SOL_TCP, TCP_CONGESTION, name, sizeof(name));
+	if (name[0] == ADTCP_NAME)
+		bpf_sock_ops_cb_flags_set(ops, ops->bpf_sock_ops_cb_flags | OPTION_CALLS);
+}
+
 /* States of the network leave in segments that have room for them, and are taken from those that arrive. */
 SEC("sockops")
 int report(struct bpf_sock_ops *ops)
 {
 	switch (ops->op) {
+	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
+	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
+		request_options(ops);
+		break;
 	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
 		/* Not in what the kernel asks to find out how much data a segment can have. */
 		if (ops->args[0] == 0 && meter_of(ops) && ops->skb_len + OPTION_SPACE <= ops->mss_cache)

@@ -89,8 +89,9 @@ pub fn terminate(id: u32) {
     let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
 }
 
-/// Programs that are attached to the connections of the started program.
-const PROGRAMS: [&str; 3] = [PACKETS, REPORT, CHOOSE];
+/// Programs that are attached to the connections of the started program, in the order in which the kernel calls them: `report`
+/// depends on the control of a connection, which `choose` sets.
+const PROGRAMS: [&str; 3] = [PACKETS, CHOOSE, REPORT];
 const SAMPLES: &str = "samples";
 /// Bytes of the ring of samples in `bpf/multihop_cc.bpf.c`.
 const SAMPLES_SIZE: usize = 1 << 18;

@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,11 +12,11 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use multihop_ebpf::{
-    Control, KernelConnection, Run, Sample, Settings, TcpError, flows, is_loaded, load, unload,
+    Adtcp, Control, KernelConnection, Run, Sample, Settings, TcpError, flows, is_loaded, load, unload,
 };
 use multihop_linux::netns::Namespace;
 use multihop_wire::tcp::NetworkState;
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt};
 
 use crate::path::{Path as Trial, Trouble};
 use crate::skip;
@@ -187,6 +188,8 @@ fn root_load_serves_all_programs_and_unload_leaves_nothing() {
     let one = listed.iter().find(|one| one.local == local).expect("the connection is listed");
     assert_eq!(one.hops, Some(4));
     assert!(one.pace_kbps.is_some_and(|pace| pace > 0.0), "{one:?}");
+    let of_adtcp = adtcp_chosen_before_connecting(&sender, &receiver);
+    assert!(of_adtcp.received.all > 0, "{of_adtcp:?}");
     // A loader that was killed half-way leaves fewer files than a complete one.
     fs::remove_file("/run/multihop-tcp/mh_clamp").unwrap();
     unload().unwrap();
@@ -196,6 +199,28 @@ fn root_load_serves_all_programs_and_unload_leaves_nothing() {
     // The connection survives the loss of the control.
     client.write_all(&[7; 1000]).unwrap();
     server.read_exact(&mut [0; 1000]).unwrap();
+}
+
+/// Reports over a connection whose ends choose ADTCP before the connection is established.
+fn adtcp_chosen_before_connecting(sender: &Namespace, receiver: &Namespace) -> Adtcp {
+    let listener = receiver.run(|| TcpListener::bind((RECEIVER, 0)).unwrap()).unwrap();
+    setsockopt(&listener, sockopt::TcpCongestion, &"mh_adtcp".into()).unwrap();
+    let SocketAddr::V4(address) = listener.local_addr().unwrap() else { panic!("an address of IPv4") };
+    let made = sender.run(|| socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap());
+    let made = made.unwrap();
+    setsockopt(&made, sockopt::TcpCongestion, &"mh_adtcp".into()).unwrap();
+    connect(made.as_raw_fd(), &SockaddrIn::from(address)).unwrap();
+    let mut client = TcpStream::from(made);
+    let (mut server, _) = listener.accept().unwrap();
+    for _ in 0..20 {
+        client.write_all(&[7; 1000]).unwrap();
+        server.read_exact(&mut [0; 1000]).unwrap();
+        server.write_all(&[7]).unwrap();
+        client.read_exact(&mut [0]).unwrap();
+    }
+    let local = client.local_addr().unwrap();
+    let one = flows().unwrap().into_iter().find(|one| one.local == local);
+    one.and_then(|one| one.adtcp).expect("the connection is listed with ADTCP")
 }
 
 /// Starts a process that loads a control; returns it and the control's name. `program` runs the process, for
@@ -347,12 +372,6 @@ fn root_adtcp_tells_losses_of_the_channel_from_congestion() {
         return receive_everything(&address);
     }
     let _alone = alone();
-    if !has_header_options() {
-        skip(
-            "this kernel lets no control use options in headers (TCP_BPF_SOCK_OPS_CB_FLAGS): mh_adtcp is NewReno",
-        );
-        return;
-    }
     let Some(samples) = acks_over(Trouble::Losses) else { return };
     let told = |state: NetworkState| move |sample: &Sample| sample.told.has(state);
     let errors = samples.iter().filter(|sample| told(NetworkState::CHANNEL_ERROR)(sample)).count();
@@ -364,13 +383,6 @@ fn root_adtcp_tells_losses_of_the_channel_from_congestion() {
     assert!(samples.iter().any(told(NetworkState::CONGESTION)));
     let last = samples.last().unwrap();
     assert!(last.kept < last.losses, "{last:?}");
-}
-
-/// Whether `bpf_setsockopt` of this kernel has the option by which a control asks for options in headers.
-fn has_header_options() -> bool {
-    let types = fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
-    let option = b"\0TCP_BPF_SOCK_OPS_CB_FLAGS\0";
-    types.windows(option.len()).any(|name| name == option)
 }
 
 /// The window before each loss after which it was kept, and the largest from then to the next loss.
