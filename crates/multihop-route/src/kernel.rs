@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 
-use multihop_linux::netlink::{Route, add_route, remove_route, routes};
+use multihop_linux::netlink::{Route, add_route, find_link_address, remove_route, routes};
 
 use crate::budget::take_turns;
 use crate::config::Config;
@@ -70,6 +70,7 @@ impl Installed {
                 continue;
             }
             if self.count(add_route(&route, PROTOCOL), "add", &route, refused) {
+                resolve(&route);
                 self.routes.insert(to, route);
             } else {
                 if self.impossible.len() >= MAX_IMPOSSIBLE {
@@ -115,6 +116,16 @@ type Distance = (Option<u8>, Option<u64>);
 /// The neighbour over which a route leads.
 fn neighbour(route: &Route) -> IpAddr {
     route.via.unwrap_or(route.destination.0)
+}
+
+/// Makes the kernel resolve the link address of a neighbour to which a route leads. Otherwise the first packets would wait, for a
+/// second if a request is lost.
+pub(crate) fn resolve(route: &Route) {
+    if route.via.is_none()
+        && let Err(error) = find_link_address(route.interface, route.destination.0)
+    {
+        tracing::debug!("cannot look up the link address of {}: {error}", route.destination.0);
+    }
 }
 
 /// Largest number of route changes in one round, which takes a few milliseconds.

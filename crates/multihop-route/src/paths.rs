@@ -15,7 +15,7 @@ use multihop_linux::netlink::{
 };
 
 use crate::flows::Flow;
-use crate::kernel::PROTOCOL;
+use crate::kernel::{PROTOCOL, resolve};
 use crate::router::ReservedPath;
 
 /// Addresses, routes and rules of reserved paths that are in the kernel.
@@ -66,7 +66,11 @@ impl InstalledPaths {
         };
         let neighbours = wanted.neighbours.iter().map(route).collect();
         change(&mut self.neighbours, neighbours, "route", |route, is_there| {
-            if is_there { add_route(route, PROTOCOL) } else { remove_route(route, PROTOCOL) }
+            if is_there {
+                add_route(route, PROTOCOL).map(|()| resolve(route))
+            } else {
+                remove_route(route, PROTOCOL)
+            }
         });
         self.update_flows(wanted);
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use multihop_core::Duration as Time;
 use multihop_linux::netlink::{
     FlowRule, Route, SegmentRoute, add_flow_rule, add_route, add_segment_route, flow_rules, interfaces,
-    set_host_address,
+    link_addresses, set_host_address,
 };
 use multihop_route::{Config, PROTOCOL, Routing, segment};
 use multihop_routing::{apdr, olsr};
@@ -115,6 +115,10 @@ fn a_flow_keeps_its_path_until_it_is_silent() {
     let [own, to, above, below] =
         [[10, 0, 1, 1], [10, 0, 2, 4], [10, 0, 1, 2], [10, 0, 3, 3]].map(IpAddr::from);
     eventually("a route by the upper side", || left.via(to) == Some(above));
+    eventually("the link address of the neighbour, before a packet needs it", || {
+        let known = left.namespace.run(link_addresses).unwrap().unwrap();
+        known.iter().any(|one| one.address == segment(Ipv4Addr::new(10, 0, 1, 2)))
+    });
     let (sender, receiver) = (bind(&left, own, 0), bind(&right, to, FLOW));
     let (other, others) = (bind(&left, own, 0), bind(&right, to, FLOW + 1));
     let name = format!("udp 10.0.1.1:{} > 10.0.2.4:{FLOW}", sender.local_addr().unwrap().port());
