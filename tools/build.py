@@ -33,7 +33,7 @@ VENV = Path(os.environ.get("MULTIHOP_VENV", ROOT / ".venv"))
 PAPERS = ROOT / "papers"
 """Sources of the package `multihop-papers`: the experiments and their command."""
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-PROFILE = os.environ.get("MULTIHOP_PROFILE", "release")
+PROFILE = os.environ.get("MULTIHOP_PROFILE", "page")
 """The folder of Cargo's profile for the simulator of the pages; `debug` is that of the profile `dev`."""
 WEB = ROOT / "web"
 LOCK, LOCK_DOCS, LOCK_RUN, LOCK_RELEASE, LOCK_BUGS = LOCKS = tuple(
