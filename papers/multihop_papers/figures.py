@@ -43,7 +43,7 @@ def draw(study: Study, plot: Plot) -> Figure | None:
     for axes, panel in zip(grid.flat, panels, strict=False):
         kinds[plot.kind](axes, study, plot, _at(plot, panel))
         if panel is not None:
-            axes.set_title(f"{_axis(study, plot.panel).label or plot.panel} {panel}", fontsize=10)
+            axes.set_title(_panel_title(_axis(study, plot.panel), panel), fontsize=10)
     for axes in grid.flat[: len(panels)]:
         # Once all are drawn: a limit that is set stays, and holds for all panels that share it.
         if horizontal:
@@ -59,6 +59,13 @@ def draw(study: Study, plot: Plot) -> Figure | None:
 def _panels(study: Study, plot: Plot) -> Sequence[Any]:
     """Values of the axis that gives each panel of a figure; None alone for a figure without such an axis."""
     return list(_axis(study, plot.panel).values) if plot.panel else [None]
+
+
+def _panel_title(axis: Axis, value: Any) -> str:
+    """The name of an axis and a value of it, with the unit that follows the last comma of the name."""
+    name, _, unit = (axis.label or axis.name).rpartition(", ")
+    number = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{name}: {number} {unit}" if name else f"{unit} {number}"
 
 
 def _at(plot: Plot, panel: Any) -> dict[str, Any]:

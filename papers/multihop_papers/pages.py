@@ -324,7 +324,8 @@ def reasons(study: Study) -> str:
 
 
 def _results(page: Page, study: Study) -> None:
-    title = f"{study.experiment.title}. {method(study)}"
+    name = study.experiment.title
+    title = f"{name[:1].upper()}{name[1:]}. {method(study)}"
     for plot in study.experiment.plots:
         drawn = figures.draw(study, plot)
         if drawn is not None:
