@@ -7,7 +7,8 @@ The program is an asyncio server of `multihop.messages` on loopback, protected b
 its port with datagrams. A peer that has the token opens channels until it is refused, chooses impossible
 deadlines and priorities, sends a message above the limit, floods all classes, and fills channels that the
 program does not read. Printed are the largest resident memory of the program in each step (MB), the delay
-of an honest peer's messages (ms), and the errors of the attacker.
+of an honest peer's messages (ms), and the errors of the attacker. The tool fails if an answer to the honest
+peer takes longer than 250 ms.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from real_programs import LOOPBACK
 
 CHANNELS = 64
 """Channels of a connection that a peer accepts."""
+MAX_ANSWER = 250.0
+"""Longest time of an honest peer's answer, ms: a person who steers something notices longer delays."""
 MEBIBYTE = 2**20
 
 
@@ -251,8 +254,8 @@ async def attack(options: argparse.Namespace, process: int, port: int, token: st
     return watch
 
 
-def report_delays(watch: Watch, lines: Sequence[str]) -> None:
-    """Print the delays of the honest peer in each step."""
+def report_delays(watch: Watch, lines: Sequence[str]) -> float:
+    """Print the delays of the honest peer in each step, and return the longest (ms)."""
     found = [json.loads(line) for line in lines]
     ends = [begin for _, begin in watch.steps[1:]] + [float("inf")]
     for (name, begin), end in zip(watch.steps, ends, strict=True):
@@ -260,6 +263,7 @@ def report_delays(watch: Watch, lines: Sequence[str]) -> None:
         if delays:
             median, slowest = statistics.median(delays), max(delays)
             print(f"honest peer, {name}: median {median:.1f} ms, slowest of {len(delays)} {slowest:.0f} ms")
+    return max((delay for _, delay in found), default=0.0)
 
 
 def draw(watch: Watch) -> str:
@@ -312,7 +316,10 @@ def main(arguments: Sequence[str]) -> int:
                 peer.kill()
             peer.wait()
             delays.seek(0)
-            report_delays(watch, [line for line in delays if line.endswith("]\n")])
+            slowest = report_delays(watch, [line for line in delays if line.endswith("]\n")])
+    if slowest > MAX_ANSWER:
+        print(f"an answer took {slowest:.0f} ms, allowed: {MAX_ANSWER:.0f} ms")
+        return 1
     if has_ended:
         print("the program, or the honest peer, has ended")
         return 1
