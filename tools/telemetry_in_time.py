@@ -6,8 +6,10 @@
 Fifty messages of 200 bytes a second cross an emulated chain of four hops with 802.11g at 54 Mb/s, whose
 hops lose packets. `mesh` has an unordered channel with a deadline of 200 ms. QUIC (quinn, `cargo build
 --release` in tools/quic) has datagrams, once with quinn's buffer of 1 MB for datagrams that wait, once with
-2 kB. Printed are the share of the messages that arrived within 200 ms, with the values of the runs, and the
-share of the time that the emulation lost.
+2 kB. Senders of `mesh` try to connect until a connection opens, and time counts from the first message that
+has arrived. Printed are the share of the messages that arrived within 200 ms, its 95% confidence interval,
+the values of the runs, the seconds until the first message had arrived, and the share of the time that the
+emulation lost.
 
 Needs root, and the Python package `multihop`.
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import socket
 import statistics
@@ -25,6 +28,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from commands_beside_images import QUIC
@@ -34,6 +38,8 @@ BYTES, INTERVAL, DEADLINE = 200, 0.02, 0.2
 PORT = 7461
 WARMUP, TAIL = 5.0, 1.0
 """Start and end of a run whose messages do not count, s."""
+PATIENCE = 180.0
+"""Longest time until the first message arrives, s."""
 TRANSPORTS = ("mesh", "quic", "quic-2kB", "udp", "cubic", "bbr")
 CHAIN = """
 duration = {duration:.1f}
@@ -66,6 +72,13 @@ def times_of(data: bytes) -> list[int]:
     return [int.from_bytes(data[:8], "big"), time.monotonic_ns()]
 
 
+def is_over(times: Times, begin: float, seconds: float) -> bool:
+    """Whether a receiver that began at this time has waited long enough."""
+    if times:
+        return time.monotonic() > times[0][1] / 1e9 + seconds
+    return time.monotonic() > begin + PATIENCE
+
+
 async def mesh_receiver(seconds: float) -> Times:
     """Receive from a channel."""
     from multihop import messages
@@ -78,7 +91,9 @@ async def mesh_receiver(seconds: float) -> Times:
                 times.append(times_of(one.data))
 
     async with await messages.serve(connected, "0.0.0.0", PORT, security=messages.Security.plain()):
-        await asyncio.sleep(seconds)
+        begin = time.monotonic()
+        while not is_over(times, begin, seconds):
+            await asyncio.sleep(0.1)
     return times
 
 
@@ -86,7 +101,11 @@ async def mesh_sender(to: str, seconds: float) -> None:
     """Send in a channel with a deadline."""
     from multihop import messages
 
-    connection = await messages.connect(to, PORT, security=messages.Security.plain())
+    connection = None
+    while connection is None:
+        # After several SYNs without an answer, the next connection begins without backoff.
+        with contextlib.suppress(OSError):
+            connection = await messages.connect(to, PORT, security=messages.Security.plain())
     channel = connection.channel("telemetry", priority=1, deadline=DEADLINE, is_ordered=False)
     for departure in schedule(seconds):
         await asyncio.sleep(max(0.0, departure - time.monotonic()))
@@ -111,7 +130,9 @@ def receiver(transport: str, seconds: float) -> Times:
                 times.append(times_of(data))
 
     threading.Thread(target=datagrams if transport == "udp" else stream, daemon=True).start()
-    time.sleep(seconds)
+    begin = time.monotonic()
+    while not is_over(times, begin, seconds):
+        time.sleep(0.1)
     return times
 
 
@@ -141,8 +162,17 @@ def in_time(times: Times, seconds: float) -> float:
     return arrived / round((end - begin) / 1e9 / INTERVAL)
 
 
-def measured(options: argparse.Namespace, transport: str, loss: float, seed: int) -> tuple[float, float]:
-    """Share in time of one run, and the share of time that the emulation lost."""
+@dataclass(frozen=True)
+class Run:
+    """Share in time, seconds until the first message arrived, and share of time that the emulation lost."""
+
+    in_time: float
+    first: float | None
+    lost: float
+
+
+def measured(options: argparse.Namespace, transport: str, loss: float, seed: int) -> Run:
+    """One run."""
     seconds = options.seconds
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -152,18 +182,21 @@ def measured(options: argparse.Namespace, transport: str, loss: float, seed: int
             send = f"{QUIC} telemetry 10.0.0.5:{PORT} --seconds {seconds}"
             send += " --buffer 2000" if transport == "quic-2kB" else ""
         else:
-            receive = f"{own} --receive {transport} --seconds {seconds + 8}"
+            receive = f"{own} --receive {transport} --seconds {seconds}"
             send = f"{own} --send {transport} --seconds {seconds}"
         out = folder / "times.json"
-        scenario = CHAIN.format(duration=seconds + 60, receiver=receive, out=out, loss=loss)
+        scenario = CHAIN.format(duration=seconds + PATIENCE + 60, receiver=receive, out=out, loss=loss)
         (folder / "chain.toml").write_text(scenario, encoding="utf-8")
-        script = f"sleep 1; {send}; for n in $(seq 300); do [ -s {out} ] && exit; sleep 0.1; done"
+        script = f"sleep 1; {send}; for n in $(seq 2400); do [ -s {out} ] && exit; sleep 0.1; done"
         command = [options.multihop, "emulate", folder / "chain.toml", "--seed", seed, "--out", folder]
         words = [str(word) for word in [*command, "--", "sh", "-c", script]]
+        begin = time.monotonic_ns()
         subprocess.run(words, check=True, capture_output=True)
         lost = json.loads((folder / "result.json").read_text())["emulation"]["lost_share"]
         found = json.loads(out.read_text() or "[]")
-        return in_time(found["telemetry"] if isinstance(found, dict) else found, seconds), lost
+        times = found["telemetry"] if isinstance(found, dict) else found
+        first = (times[0][1] - begin) / 1e9 if times else None
+        return Run(in_time(times, seconds), first, lost)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -192,17 +225,22 @@ def main(arguments: Sequence[str]) -> int:
         else:
             sender(options.send, "10.0.0.5", options.seconds)
         return 0
+    from multihop.stats import interval
+
     options.multihop = options.multihop.resolve()
     for loss in options.losses:
         for transport in options.transports:
             runs = [measured(options, transport, loss, seed + 1) for seed in range(options.runs)]
-            shares = [share for share, _ in runs]
+            shares = [run.in_time for run in runs]
+            half = interval(shares).half if len(shares) > 1 else None
             row = {
                 "loss": loss,
                 "transport": transport,
                 "in_time": round(statistics.mean(shares), 4),
+                "half": half and round(half, 4),
                 "runs": [round(share, 4) for share in shares],
-                "lost": round(max(lost for _, lost in runs), 4),
+                "first": [run.first and round(run.first, 1) for run in runs],
+                "lost": round(max(run.lost for run in runs), 4),
             }
             print(json.dumps(row), flush=True)
     return 0
