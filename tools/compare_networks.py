@@ -5,6 +5,7 @@ python3 tools/compare_networks.py --out DIR                    all transports, 6
 python3 tools/compare_networks.py --out DIR --seeds 2001-2100 --transports mesh cubic bbr
 python3 tools/compare_networks.py --out DIR --radios n ac ax   networks of these radios alone
 python3 tools/compare_networks.py --out DIR --worst 10         also networks where the first one loses most
+python3 tools/compare_networks.py --out DIR --losses           also its losses by kind of network
 python3 tools/compare_networks.py --out DIR --commit HASH      200 networks that judge the rule of a commit
 python3 tools/compare_networks.py --out DIR --optimum          also goodput relative to the optimum
 python3 tools/compare_networks.py --out DIR --figure           and docs/which-transport.svg
@@ -27,6 +28,7 @@ import json
 import math
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +62,10 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
     f"{kind}-linux": {"kind": kind, "preset": LINUX} for kind in ("cubic", "bbr")
 }
 """Names of this command for transports with Linux's preset."""
+STARVED = 0.25
+"""A flow starves if it has less than this share of the goodput that another transport gives it."""
+LARGE_LOSS = 0.1
+"""Loss of score that counts as large."""
 FAIR = 0.8
 """Jain's index above which the goodput of a transport counts as reached fairly."""
 JUDGING = 200
@@ -78,6 +84,8 @@ class Score:
     """95% quantile of the one-way delay, ms."""
     jain: float
     """Jain's index over 2 s."""
+    flows: Sequence[float] = ()
+    """Goodput of each flow, kb/s."""
 
 
 def main() -> int:
@@ -107,6 +115,8 @@ def main() -> int:
     if options.figure:
         utilities = {name: [one.utility for one in found] for name, found in scores.items()}
         print(networks_figure.write([one.radio for one in networks], utilities))
+    if options.losses:
+        print_table(losses(networks, scores, options.transports[0]))
     if options.worst:
         print_table(worst(networks, scores, options.transports[0], options.worst))
     return 0
@@ -176,6 +186,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--radios", nargs="+", choices=("b", "g", "n", "ac", "ax"), help="default: all")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="networks to list; default 0")
     parser.add_argument(
+        "--losses", action="store_true", help="losses of the first transport by kind of network"
+    )
+    parser.add_argument(
         "--optimum", action="store_true", help="compare with the optimum where rates and routes are fixed"
     )
     parser.add_argument("--figure", action="store_true", help="draw docs/which-transport.svg")
@@ -215,6 +228,7 @@ def score(drawn: Network, result: Result) -> Score:
         math.fsum(reached),
         (totals["delay_ms"] or {}).get("p95"),
         totals["jain_instant"] or 0.0,
+        reached,
     )
 
 
@@ -256,6 +270,53 @@ def difference(found: Sequence[Score], first: Sequence[Score]) -> str:
         return "-"
     gained = interval([one.utility - other.utility for one, other in zip(found, first, strict=True)])
     return f"{gained.mean:+.3f} ± {gained.half:.3f}"
+
+
+def losses(
+    networks: Sequence[Network], scores: Mapping[str, Sequence[Score]], name: str
+) -> list[dict[str, str]]:
+    """Loss of a transport relative to the best one of each network: a row for each kind of network."""
+    found = [
+        loss(column[name], max(column.values(), key=lambda one: one.utility))
+        for column in ({other: of[place] for other, of in scores.items()} for place in range(len(networks)))
+    ]
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, drawn in enumerate(networks):
+        for kind in kinds(drawn):
+            groups[kind].append(place)
+    return [
+        {
+            "networks": kind,
+            "number": str(len(places)),
+            f"loss above {LARGE_LOSS}": percent(found[place][0] > LARGE_LOSS for place in places),
+            "mean loss": f"{fmean(found[place][0] for place in places):.3f}",
+            "of flows that starve": f"{fmean(found[place][1] for place in places):.3f}",
+            "of other flows": f"{fmean(found[place][0] - found[place][1] for place in places):.3f}",
+        }
+        for kind, places in sorted(groups.items())
+    ]
+
+
+def loss(own: Score, best: Score) -> tuple[float, float]:
+    """Loss of score, and the part of it that flows cause which starve."""
+    changes = [math.log1p(most) - math.log1p(kbps) for kbps, most in zip(own.flows, best.flows, strict=True)]
+    starved = math.fsum(change for change in changes if change > -math.log(STARVED))
+    return best.utility - own.utility, starved / max(len(changes), 1)
+
+
+def kinds(drawn: Network) -> list[str]:
+    """Kinds of networks to which a network belongs."""
+    scenario, flows = drawn.scenario, len(drawn.judged)
+    radios = scenario["radio"] if isinstance(scenario["radio"], list) else [scenario["radio"]]
+    return [
+        "all",
+        f"flows: {'4 and more' if flows > 3 else flows}",
+        f"layout: {drawn.shape}",
+        f"radio: 802.11{drawn.radio}",
+        f"rate: {'fixed' if 'rate' in radios[0] else 'control'}",
+        f"routing: {scenario['routing']['protocol']}",
+        f"wire: {'yes' if 'host' in scenario else 'no'}",
+    ]
 
 
 def worst(

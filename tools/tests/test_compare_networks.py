@@ -10,6 +10,7 @@ import pytest
 
 import compare_networks
 from compare_networks import Score
+from multihop_papers.gauntlet.generated import network
 
 
 def scores(goodput: Sequence[float]) -> list[Score]:
@@ -44,3 +45,22 @@ def test_the_best_transport_of_each_network_counts() -> None:
         ("mesh", "50%", "100%"),
         ("cubic", "50%", "50%"),
     ]
+
+
+def test_a_loss_is_divided_by_kinds_of_networks_and_by_starving_flows() -> None:
+    """A flow that has a hundredth of its goodput starves; one that has half of it does not."""
+
+    def reached(*flows: float) -> Score:
+        return Score(sum(math.log1p(kbps) for kbps in flows) / len(flows), sum(flows), 10.0, 1.0, flows)
+
+    found = {"mesh": [reached(99.0, 4999.0), reached(400.0, 400.0)], "elfn": [reached(9999.0, 9999.0)] * 2}
+    rows = compare_networks.losses([network(1020), network(1026)], found, "mesh")
+    every = next(row for row in rows if row["networks"] == "all")
+    assert (every["number"], every["loss above 0.1"]) == ("2", "100%")
+    (wired,) = (row for row in rows if row["networks"] == "wire: yes")
+    assert wired["number"] == "1"
+    assert (wired["mean loss"], wired["of flows that starve"], wired["of other flows"]) == (
+        "2.649",
+        "2.303",
+        "0.347",
+    )
