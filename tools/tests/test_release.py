@@ -1,4 +1,5 @@
 import os
+import subprocess
 import tarfile
 import tomllib
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 
 import build
 import release
+import release_check
 import sbom
 
 
@@ -50,3 +52,28 @@ def test_every_published_crate_describes_itself() -> None:
             assert 1 <= len(package["keywords"]) <= 5
             assert package["categories"]
             assert package["metadata"]["docs"]["rs"]["targets"] == ["x86_64-unknown-linux-gnu"]
+
+
+def test_interfaces_are_compared_with_the_last_tag_or_else_the_last_change_of_the_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+
+    def commit(files: dict[str, str]) -> str:
+        for name, text in files.items():
+            release.write(tmp_path / name, text)
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        for words in (["add", "--all"], [*who, "commit", "--quiet", "--message=c"]):
+            subprocess.run(["git", *words], cwd=tmp_path, check=True)
+        return release_check.git("rev-parse", "--short", "HEAD")
+
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    old = commit({"Cargo.toml": 'version = "0.1.0"\n', "crates/core/Cargo.toml": ""})
+    assert commit({"Cargo.toml": 'version = "0.2.0"\n', "crates/new/Cargo.toml": ""}) != old
+    assert release_check.earlier_version() == old
+    found = {name: release_check.is_compared(tmp_path / "crates" / name, old) for name in ("core", "new")}
+    assert found == {"core": True, "new": False}
+    release.write(tmp_path / "crates/core/Cargo.toml", "publish = false\n")
+    assert not release_check.is_compared(tmp_path / "crates/core", old)
+    subprocess.run(["git", "tag", "v0.1.1", "HEAD~1"], cwd=tmp_path, check=True)
+    assert release_check.earlier_version() == "v0.1.1"
