@@ -7,6 +7,7 @@ use multihop_routing_extra::olsrv2::wire::{
     Advertised, Hello, LinkStatus, Message, Metric, Metrics, Neighbour, PORT, Packet, Tc, TimeCode,
     Willingness,
 };
+use multihop_routing_extra::rfc5444::{self, Address, AddressBlock, Tlv};
 use multihop_wire::udp;
 
 use multihop_testkit::capture::{A, B, Capture};
@@ -55,6 +56,44 @@ fn hellos_and_tcs_of_olsrv2() {
             "3",
         ]
     );
+}
+
+/// A TC as hosts send it over IPv6, signed: a host and a network behind the originator.
+#[test]
+fn a_signed_tc_of_ipv6() {
+    let value = |kind, extension, value: &[u8]| Tlv { kind, extension, value: Some(value.to_vec()) };
+    let addresses = [("fd00::2", 128), ("fd00:7::", 64)];
+    let addresses =
+        addresses.map(|(address, prefix)| Address { address: address.parse().expect("an address"), prefix });
+    let mut block = AddressBlock { addresses: addresses.to_vec(), tlvs: Vec::new() };
+    block.tag(9, 0, &[Some([3]), None]);
+    block.tag(10, 0, &[None, Some([1])]);
+    let message = rfc5444::Message {
+        kind: 1,
+        is_ipv6: true,
+        originator: Some("fd00::1".parse().expect("an address")),
+        tlvs: vec![value(1, 0, &[0x6f]), value(8, 0, &[0, 9])],
+        blocks: vec![block],
+        ..rfc5444::Message::default()
+    };
+    let tlvs = vec![value(6, 0, &[7; 12]), value(5, 2, &[3, 3, 0, 0xaa, 0xbb])];
+    let packet = rfc5444::Packet { sequence: Some(258), tlvs, messages: vec![message] };
+    let mut payload = Vec::new();
+    packet.emit(&mut payload);
+    let datagram = udp::Datagram { source: PORT, destination: PORT, payload: Payload::Bytes(payload) };
+    let mut bytes = Vec::new();
+    datagram.emit(A.addr(), B.addr(), &mut bytes);
+    let mut capture = Capture::new("olsrv2-ipv6");
+    capture.ip(udp::PROTOCOL, &bytes);
+    let fields = [
+        "packetbb.pkttlv.type",
+        "packetbb.msg.origaddr6",
+        "packetbb.msg.addr.value6",
+        "packetbb.msg.addr.value.prefix",
+        "packetbb.addrtlv.type",
+    ];
+    let Some(rows) = capture.read(&fields) else { return };
+    assert_eq!(rows[0], ["6,5", "fd00::1", "fd00::2,fd00:7::", "128,64", "9,10"]);
 }
 
 /// A HELLO with a symmetric neighbour that is a relay, and one that is only heard.
