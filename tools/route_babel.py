@@ -219,8 +219,8 @@ def median(values: list[float]) -> str:
     # The k-th smallest and largest values enclose the median unless fewer than k values are on one side.
     tails = itertools.accumulate(math.comb(count, below) / 2**count for below in range(count))
     k = sum(1 for tail in tails if tail <= 0.025)
-    interval = f"95% {ordered[k - 1]:.1f} to {ordered[-k]:.1f}" if k else "too few values for an interval"
-    return f"median {statistics.median(ordered):.1f} s ({interval}), {ordered[0]:.1f} to {ordered[-1]:.1f} s"
+    interval = f"95% {ordered[k - 1]:.2f} to {ordered[-k]:.2f}" if k else "too few values for an interval"
+    return f"median {statistics.median(ordered):.2f} s ({interval}), {ordered[0]:.2f} to {ordered[-1]:.2f} s"
 
 
 def measure(kind: str, options: argparse.Namespace) -> tuple[float, list[float]]:
