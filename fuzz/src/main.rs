@@ -58,6 +58,7 @@ targets! {
     gpx "gpx",
     hub "hub",
     hwmp "hwmp",
+    hwsim "hwsim",
     icmp "icmp",
     ipv4 "ipv4",
     keys "keys",
@@ -80,4 +81,5 @@ targets! {
     tpa_endpoint "tpa_endpoint",
     tunnel "tunnel",
     udp "udp",
+    wmediumd "wmediumd",
 }

@@ -21,6 +21,8 @@
 #![cfg(target_os = "linux")]
 
 mod driver;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod hwsim;
 mod medium;
 mod radios;
