@@ -108,8 +108,9 @@ impl<'a> Driver<'a> {
                     (at, request)
                 }
             };
-            self.socket.send(&mut request).tried(|| "pass a frame to the kernel".to_owned())?;
+            // While the message is sent, the kernel already handles the frame: that is the receiver's time, not the medium's.
             self.counts.deliveries.add(self.now().saturating_since(at));
+            self.socket.send(&mut request).tried(|| "pass a frame to the kernel".to_owned())?;
         }
         Ok(())
     }
