@@ -23,6 +23,7 @@ import json
 import math
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -43,9 +44,14 @@ HEADERS = 40 + 8 + 16 * FAR
 """Bytes of IPv6 and of the routing header in front of each datagram."""
 START = 30.0
 """Seconds after which all stations know all paths."""
+EARLIER = 5.0
+"""Time between the start of the other programs and that of the flow, s."""
 PROTOCOLS = ("apdr", "apdr-pr")
 WEIGHT = 0.8
 RELEASE = 300.0
+SO_TIMESTAMPNS = 35
+TIMESPEC = struct.Struct("@ll")
+"""Time stamp that the kernel attaches to a datagram."""
 TRIES = 4
 """Runs until one is valid."""
 
@@ -162,10 +168,11 @@ def once(
     after = RELEASE + 15.0 if release else 5.0
     tool = f"{sys.executable} {Path(__file__).resolve()}"
     commands = [(n, f"exec {daemon}", 0.0) for n in range(STATIONS)]
-    commands += [(FAR, f"exec {tool} receive {options.seconds + 3}", START - 2)]
+    commands += [(FAR, f"exec {tool} receive {EARLIER + options.seconds + 1}", START - EARLIER)]
     commands += [(0, f"exec {tool} send 10.0.0.{FAR + 1} {rate} {options.seconds}", START)]
+    # Programs that start together with the flow would delay its first datagrams.
     commands += [
-        (n, f"exec {tool} watch {options.multihop} {n} {options.seconds + after}", START)
+        (n, f"exec {tool} watch {options.multihop} {n} {EARLIER + options.seconds + after}", START - EARLIER)
         for n in range(STATIONS)
     ]
     programs = "".join(
@@ -233,22 +240,26 @@ def send(address: str, rate: float, seconds: float) -> dict[str, float]:
 
 
 def receive(seconds: float) -> dict[str, Any]:
-    """Count datagrams, and those that arrive after one with a higher number."""
+    """Count datagrams, and those that arrive after one with a higher number. The kernel stamps arrivals."""
     end, highest = time.monotonic() + seconds, -1
     late: list[int] = []
     delays: dict[int, float] = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.bind(("", PORT))
+        udp.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         udp.settimeout(0.2)
         while time.monotonic() < end:
             try:
-                number, sent, _ = udp.recv(2000).split(b" ", 2)
+                datagram, stamps, _, _ = udp.recvmsg(2000, socket.CMSG_SPACE(TIMESPEC.size))
             except TimeoutError:
                 continue
+            number, sent, _ = datagram.split(b" ", 2)
+            seconds_and_ns = TIMESPEC.unpack(stamps[0][2])
             if int(number) < highest:
                 late.append(int(number))
             highest = max(highest, int(number))
-            delays.setdefault(int(number), time.time() - float(sent))
+            arrived = seconds_and_ns[0] + 1e-9 * seconds_and_ns[1]
+            delays.setdefault(int(number), arrived - float(sent))
     return {"count": len(delays), "unordered": len(late), "late": late, "delays": list(delays.items())}
 
 
