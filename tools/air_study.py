@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure Linux's Wi-Fi stack on the medium of `multihop air`, for docs/air.md.
 
-    python3 tools/air_study.py target/debug/multihop [chain] [hidden] [sae] [batman] [rates] [repeat]
+    python3 tools/air_study.py target/debug/multihop [EXPERIMENT ...]
 
 The tool boots the virtual machine of tools/vm.py for each experiment. It needs iw, wpasupplicant and batctl.
 
@@ -9,17 +9,20 @@ The tool boots the virtual machine of tools/vm.py for each experiment. It needs 
 * `hidden`: two senders of UDP that do not hear each other: with RTS, without RTS, and without contention.
   Simulations in which packets have the same length on the air are the comparison.
 * `sae`: two nodes with 802.11s and SAE by wpa_supplicant.
-* `batman`: three nodes in a chain with batman-adv over IBSS.
+* `batman`: three nodes in a chain with batman-adv over IBSS. Pings over one hop and two, then UDP over two.
 * `rates`: what `iw station dump` shows of UDP over three distances, with the kernel's rate control and with
   multihop's.
+* `wmediumd`: three nodes with IBSS and a configuration of wmediumd, in which node 2 hears node 1 only.
 * `repeat`: twenty runs of a chain of three nodes with 802.11s, and the kernel's log after each of them.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -55,6 +58,10 @@ IBSS = (
     "iw dev wlan0 set type ibss && ip link set wlan0 up"
     " && iw dev wlan0 ibss join study 2412 fixed-freq 02:11:22:33:44:55"
 )
+WMEDIUMD = """
+ifaces : { ids = [ "02:00:00:00:00:00", "02:00:00:00:01:00", "02:00:00:00:02:00" ]; };
+model : { type = "prob"; default_prob = 1.0; links = ((0, 1, 0.25), (1, 2, 0.0)); };
+"""
 SAE = """
 ctrl_interface=/run/wpa{node}
 user_mpm=1
@@ -93,11 +100,16 @@ def main(arguments: list[str]) -> int:
 def on_air(multihop: str, step: str, nodes: int, runs: Sequence[str] = ("",), radio: str = RADIO) -> None:
     """Run a step over a chain of nodes 200 m apart, in a virtual machine: once for each of these options."""
     places = ", ".join(f"[{200.0 * node}, 0.0]" for node in range(nodes))
+    over(multihop, step, "air.toml", "duration = 100.0\n" + PLACES.format(places) + radio, runs)
+
+
+def over(multihop: str, step: str, name: str, text: str, runs: Sequence[str] = ("",)) -> None:
+    """Run a step over the network of a file, in a virtual machine: once for each of these options."""
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder)
-        (files / "air.toml").write_text("duration = 100.0\n" + PLACES.format(places) + radio)
+        (files / name).write_text(text)
         inner = shlex.join(["python3", __file__, "--inside", step])
-        air = f"{multihop} air $VM_FILES/air.toml"
+        air = f"{multihop} air $VM_FILES/{name}"
         script = " && ".join(f"echo '{options}' && {air} {options} -- {inner}" for options in runs)
         machine = vm.Machine(["mac80211_hwsim radios=0"], LIMIT, icount="shift=0,sleep=off")
         outcome = vm.run(machine, script, files)
@@ -148,9 +160,7 @@ def chain_inside() -> int:
         at(node, f"{MESH} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
     time.sleep(6)
     at(0, "ping -c 8 -i 0.5 -W 2 10.9.0.4; iw dev wlan0 mpath dump")
-    sink = start(3, "sink")
-    at(0, f"python3 {shlex.quote(__file__)} --inside flood 10.9.0.4 0.01")
-    return sink.wait()
+    return transfer(3, 0.01)
 
 
 def hidden_inside() -> int:
@@ -192,19 +202,37 @@ def batman_inside() -> int:
         )
     time.sleep(12)
     at(0, "batctl meshif bat0 o; ping -c 5 10.9.0.2; ping -c 5 10.9.0.3")
-    return 0
+    return transfer(2, 0.02)
 
 
 def rates_inside() -> int:
-    """Send UDP over one link, and show what the kernel has counted."""
+    """Send UDP over one link, and show its bit rates, of which some are trials, and the kernel's counters."""
     for node in range(2):
         at(node, f"{IBSS} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
     time.sleep(3)
-    sink = start(1, "sink")
-    at(0, f"python3 {shlex.quote(__file__)} --inside flood 10.9.0.2 0.005")
-    counters = "signal avg|tx bitrate|tx packets|tx retries|tx failed"
-    at(0, f"iw dev wlan0 station dump | grep -E '{counters}'")
-    return sink.wait()
+    receiver = start(1, "sink")
+    flood = start(0, "flood", "10.9.0.2", "0.005")
+    dump = ["ip", "netns", "exec", "air-0", "iw", "dev", "wlan0", "station", "dump"]
+    shown = []
+    while receiver.poll() is None:
+        text = subprocess.run(dump, check=True, stdout=subprocess.PIPE, text=True).stdout
+        shown += re.findall(r"tx bitrate:\s+([\d.]+)", text)
+        time.sleep(0.25)
+    print(f"median of {len(shown)} bit rates: {statistics.median(map(float, shown))} Mb/s", flush=True)
+    at(0, "iw dev wlan0 station dump | grep -E 'signal avg|tx packets|tx retries|tx failed'")
+    return receiver.wait() + flood.wait()
+
+
+def wmediumd_inside() -> int:
+    """Ping a neighbour over a link with losses, and a node that is no neighbour."""
+    for node in range(3):
+        at(node, f"{IBSS} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
+    time.sleep(4)
+    for target in (2, 3):
+        at(0, f"ping -c 20 -i 0.1 -W 1 10.9.0.{target} | grep received")
+    at(0, "iw dev wlan0 station dump | grep -E '^Station|tx packets|tx retries|tx failed'")
+    at(1, "ping -c 5 -i 0.1 -W 1 10.9.0.3 | grep received")
+    return 0
 
 
 def repeat_inside() -> int:
@@ -216,6 +244,13 @@ def repeat_inside() -> int:
     log = subprocess.run(["dmesg"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     print(f"{sum(bool(vm.WARNING.search(line)) for line in log)} warnings so far", flush=True)
     return 0
+
+
+def transfer(to: int, gap: float) -> int:
+    """Send UDP from node 0 to a node at a constant rate, and print the goodput."""
+    receiver = start(to, "sink")
+    at(0, f"python3 {shlex.quote(__file__)} --inside flood 10.9.0.{to + 1} {gap}")
+    return receiver.wait()
 
 
 def flood(target: str, gap: str) -> int:
@@ -252,6 +287,7 @@ EXPERIMENTS: dict[str, Callable[[str], None]] = {
     "sae": lambda multihop: on_air(multihop, "sae", 2),
     "batman": lambda multihop: on_air(multihop, "batman", 3),
     "rates": rates,
+    "wmediumd": lambda multihop: over(multihop, "wmediumd", "air.cfg", WMEDIUMD),
     "repeat": lambda multihop: on_air(
         multihop, "repeat", 3, [f"--set seed={run + 1}" for run in range(RUNS)]
     ),
@@ -262,6 +298,7 @@ STEPS: dict[str, Callable[..., int]] = {
     "sae": sae_inside,
     "batman": batman_inside,
     "rates": rates_inside,
+    "wmediumd": wmediumd_inside,
     "repeat": repeat_inside,
     "flood": flood,
     "sink": sink,
