@@ -8,6 +8,7 @@ The tool boots the virtual machine of tools/vm.py for each experiment. It needs 
 * `chain`: four nodes with 802.11s. Pings over three hops, then UDP.
 * `hidden`: two senders of UDP that do not hear each other: with RTS, without RTS, and without contention.
   Simulations in which packets have the same length on the air are the comparison.
+* `beacons`: the same senders, with and without RTS, in an IBSS with a beacon a second instead of ten.
 * `sae`: two nodes with 802.11s and SAE by wpa_supplicant.
 * `batman`: three nodes in a chain with batman-adv over IBSS. Pings over one hop and two, then UDP over two.
 * `rates`: what `iw station dump` shows of UDP over three distances, with the kernel's rate control and with
@@ -163,10 +164,10 @@ def chain_inside() -> int:
     return transfer(3, 0.01)
 
 
-def hidden_inside() -> int:
+def hidden_inside(join: str = IBSS) -> int:
     """Send UDP from nodes 0 and 2 to node 1."""
     for node in range(3):
-        at(node, f"{IBSS} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
+        at(node, f"{join} && ip addr add 10.9.0.{node + 1}/24 dev wlan0")
     time.sleep(4)
     for node in (0, 2):
         at(node, "ip neigh replace 10.9.0.2 lladdr 02:00:00:00:00:01 dev wlan0 nud permanent")
@@ -284,6 +285,7 @@ def sink() -> int:
 EXPERIMENTS: dict[str, Callable[[str], None]] = {
     "chain": lambda multihop: on_air(multihop, "chain", 4),
     "hidden": hidden,
+    "beacons": lambda multihop: on_air(multihop, "beacons", 3, ["", "--set mac.rts_threshold=0"]),
     "sae": lambda multihop: on_air(multihop, "sae", 2),
     "batman": lambda multihop: on_air(multihop, "batman", 3),
     "rates": rates,
@@ -295,6 +297,7 @@ EXPERIMENTS: dict[str, Callable[[str], None]] = {
 STEPS: dict[str, Callable[..., int]] = {
     "chain": chain_inside,
     "hidden": hidden_inside,
+    "beacons": lambda: hidden_inside(f"{IBSS} beacon-interval 1000"),
     "sae": sae_inside,
     "batman": batman_inside,
     "rates": rates_inside,
