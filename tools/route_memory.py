@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure memory and idle processor time of `multihop route` in a mesh of fifty hosts.
 
-    python3 tools/route_memory.py [--protocols olsr apdr babel] [--hosts N] [--seconds S]
+    python3 tools/route_memory.py [--protocols olsr olsrv2 apdr babel] [--hosts N] [--seconds S]
 
 The hosts are network namespaces. Cables join each host to the next two on a ring, so that each host
 has four neighbours. When all hosts have routes to all others, the daemons rest. Printed are the
@@ -54,7 +54,7 @@ def main() -> int:
     """Measure each protocol in turn and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--multihop", type=Path, default=MULTIHOP, help="the command to measure")
-    parser.add_argument("--protocols", nargs="+", default=["olsr", "apdr", "babel"])
+    parser.add_argument("--protocols", nargs="+", default=["olsr", "olsrv2", "apdr", "babel"])
     parser.add_argument("--hosts", type=int, default=50, help="number of hosts")
     parser.add_argument("--seconds", type=float, default=60.0, help="length of the rest")
     options = parser.parse_args()
