@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant};
 use super::config::Config;
 use super::lowest::Lowest;
 use super::rival::Rival;
-use super::wire::{self, Queue, Wire};
+use super::wire::{self, Queue, Turn, Wire};
 
 /// Rate and window of one sender.
 #[derive(Clone, Debug)]
@@ -301,24 +301,44 @@ impl Control {
         }
     }
 
-    /// Starts again if the path is found to be wire, and decides whether to reduce the rate for a while to empty the queue.
+    /// Starts again if the path is found to be wire, and decides whether to reduce the rate for a while to empty the queue, and
+    /// whether to compete.
     fn update_wire(&mut self, now: Instant, report: Report, base: Duration) {
         let Stage::Steady { rate, .. } = self.stage else { return };
-        if !self.is_wire() {
-            let carried = if report.is_limited { self.carried().unwrap_or(0.0) } else { 0.0 };
-            if self.wire.detects(report.queueing, base, carried) {
-                self.stage = Stage::Start { window: self.window() };
-            }
+        let carried = if report.is_limited { self.carried().unwrap_or(0.0) } else { 0.0 };
+        if self.wire.detects(report.queueing, base, carried) {
+            self.stage = Stage::Start { window: self.window() };
             return;
         }
         let target = Duration::from_secs_f64(self.target(rate) / rate);
         let queue = self.rival.queue(Queue { newest: report.queueing, target, base });
-        if self.rival.on_delay(now, queue, self.window()) {
+        if self.is_wire() {
+            self.dip(now, queue);
+        }
+        if self.wire.is_refilled(now) {
+            self.rival.on_delay(now, queue, self.arriving());
+        }
+        let (is_wire, window) = (self.is_wire(), self.arriving());
+        if (is_wire || self.wire.may_be(queue, carried)) && self.rival.begins(now, queue, window, is_wire) {
+            self.wire.find();
+        }
+    }
+
+    /// Begins or ends a dip, and ends a competition whose queue is empty.
+    fn dip(&mut self, now: Instant, queue: Queue) {
+        if self.rival.ends(queue) {
             self.wire.on_silence();
         }
-        if self.wire.on_delay(now, queue) {
-            self.delivery.pause();
+        match self.wire.on_delay(now, queue) {
+            Some(Turn::Begin) => self.delivery.pause(),
+            Some(Turn::End { is_empty: false }) => self.rival.on_full_dip(),
+            Some(Turn::End { is_empty: true }) | None => {}
         }
+    }
+
+    /// The window, or the segments that arrive in the shortest round trip if those are fewer.
+    fn arriving(&self) -> f64 {
+        self.carried().map_or(self.window(), |carried| self.window().min(carried).max(MIN_WINDOW))
     }
 
     /// Window of a flow that competes with flows that fill the queue; `None` in a dip, whose rate must empty the queue.
@@ -409,7 +429,7 @@ const SEGMENTS_OF_A_RATE: u64 = 16;
 /// Largest ratio of the sending rate to the delivery rate.
 const HEADROOM: f64 = 1.5;
 /// Shortest time for which the shortest round trip is remembered.
-pub(super) const MEMORY: Duration = Duration::from_secs(10);
+const MEMORY: Duration = Duration::from_secs(10);
 /// Time without an empty queue until a pause: receivers remember the shortest delay for longer.
 const DRAIN_EVERY: Duration = Duration::from_secs(5);
 /// Bound on delays and gaps, so that no sum overflows.

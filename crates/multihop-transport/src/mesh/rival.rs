@@ -4,21 +4,34 @@
 
 use multihop_core::{Duration, Instant};
 
+use super::lowest::Lowest;
 use super::wire::Queue;
 use crate::congestion::{ALPHA, Epoch};
 
 /// Whether a flow competes on a wire, and its window while it competes. The window grows as that of CUBIC (RFC 9438).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Rival {
-    /// Instant from which every ACK has reported a queue above that of `mesh`, and the window at that instant.
-    long_since: Option<(Instant, f64)>,
-    /// Whether segments were lost since then. Flows of `mesh` alone do not fill the queue to its end.
-    has_lost: bool,
+    signs: Signs,
     competition: Option<Competition>,
     /// Window of the latest loss, at which the cubic function is flat; 0 before the first loss.
     flat: f64,
     /// Instant until which further losses are of the same full queue.
     reduced: Instant,
+}
+
+/// Signs that other flows fill the queue, of a flow that does not compete.
+#[derive(Clone, Copy, Debug)]
+struct Signs {
+    /// Instant from which the queue has been [above](ABOVE) its target outside dips.
+    above_since: Option<Instant>,
+    /// Instant from which the queue has been long outside dips.
+    long_since: Option<Instant>,
+    /// Whether segments were lost since then. Flows of `mesh` alone do not fill the queue to its end.
+    has_lost: bool,
+    /// Whether a dip ended with a queue since then. Flows of `mesh` alone follow a dip.
+    has_full_dip: bool,
+    /// Shortest time between two segments of the flow while the queue was within its target.
+    gap: Lowest<Duration>,
 }
 
 /// A time in which other flows fill the queue.
@@ -57,29 +70,36 @@ impl Rival {
         }
     }
 
-    /// Takes the queue, and the window of a flow that does not compete. A queue that stays above that of `mesh` begins the
-    /// competition after a loss. An empty queue ends the competition; returns whether it does.
-    pub(super) fn on_delay(&mut self, now: Instant, queue: Queue, window: f64) -> bool {
-        if self.competition.is_some() {
-            let is_over = queue.is_empty();
-            if is_over {
-                self.competition = None;
-            }
-            return is_over;
+    /// Takes the queue that an ACK reports, and the window of the flow.
+    pub(super) fn on_delay(&mut self, now: Instant, queue: Queue, window: f64) {
+        if self.competition.is_none() {
+            self.signs.add(now, queue, window);
         }
-        if queue.newest < queue.target.max(MIN_TARGET) / 2 * 3 {
-            (self.long_since, self.has_lost) = (None, false);
-            return false;
-        }
-        let (since, before) = *self.long_since.get_or_insert((now, window));
-        let round_trip = queue.base + queue.newest;
-        if self.has_lost && now.saturating_since(since) >= round_trip * ROUNDS {
+    }
+
+    /// Notes a dip that did not empty the queue.
+    pub(super) fn on_full_dip(&mut self) {
+        self.signs.has_full_dip |= self.signs.long_since.is_some();
+    }
+
+    /// Begins to compete if others fill the queue, and returns whether the flow competes. Only on a wire does the queue alone
+    /// show others; elsewhere a queue that is full to its end must show them, too.
+    pub(super) fn begins(&mut self, now: Instant, queue: Queue, window: f64, is_wire: bool) -> bool {
+        let signs = &self.signs;
+        let has_others = || signs.is_full(now, queue) || (is_wire && signs.others_stay(now, queue, window));
+        if self.competition.is_none() && has_others() {
             // The flow has yielded since then.
-            let window = window.max(before);
+            let window = self.signs.window(queue.base).max(window);
+            let round_trip = queue.base + queue.newest;
             self.competition = Some(Competition { window, epoch: None, base: queue.base, round_trip });
-            (self.long_since, self.has_lost, self.flat) = (None, false, 0.0);
+            (self.signs, self.flat) = (Signs::NONE, 0.0);
         }
-        false
+        self.competition.is_some()
+    }
+
+    /// Ends the competition if the queue is empty, and returns whether it ends now.
+    pub(super) fn ends(&mut self, queue: Queue) -> bool {
+        self.competition.take_if(|_| queue.is_empty()).is_some()
     }
 
     /// Window of a flow that competes, at most `most`. An ACK for so many segments lets the window grow; 0 segments are those
@@ -99,7 +119,7 @@ impl Rival {
 
     /// Reduces the window of a flow that competes, because a loss shows a full queue.
     pub(super) fn on_loss(&mut self, now: Instant) {
-        self.has_lost |= self.long_since.is_some();
+        self.signs.has_lost |= self.signs.long_since.is_some();
         let Some(Competition { window, epoch, round_trip, .. }) = &mut self.competition else { return };
         if now < self.reduced {
             return;
@@ -111,17 +131,92 @@ impl Rival {
     }
 }
 
+impl Default for Rival {
+    fn default() -> Self {
+        Self { signs: Signs::NONE, competition: None, flat: 0.0, reduced: Instant::ZERO }
+    }
+}
+
+impl Queue {
+    /// Whether the queue is much longer than flows of `mesh` want it, and than the jitter of hosts looks.
+    fn is_long(self) -> bool {
+        self.newest >= self.target.max(MIN_TARGET) / 2 * 3
+    }
+}
+
+impl Signs {
+    const NONE: Self = Self {
+        above_since: None,
+        long_since: None,
+        has_lost: false,
+        has_full_dip: false,
+        gap: Lowest::new(MEMORY),
+    };
+
+    fn add(&mut self, now: Instant, queue: Queue, window: f64) {
+        if queue.newest <= queue.target {
+            self.gap.add(now, Duration::from_secs_f64(queue.base.as_secs_f64() / window));
+        }
+        if queue.newest > queue.target / 8 * ABOVE {
+            self.above_since.get_or_insert(now);
+        } else {
+            self.above_since = None;
+        }
+        if queue.is_long() {
+            self.long_since.get_or_insert(now);
+        } else {
+            (self.long_since, self.has_lost, self.has_full_dip) = (None, false, false);
+        }
+    }
+
+    /// Whether the queue was full to its end. On other paths than wires, only this shows others.
+    fn is_full(&self, now: Instant, queue: Queue) -> bool {
+        self.has_lost && self.is_long_for_rounds(now, queue)
+    }
+
+    fn is_long_for_rounds(&self, now: Instant, queue: Queue) -> bool {
+        has_lasted(self.long_since, now, (queue.base + queue.newest) * ROUNDS)
+    }
+
+    /// Whether others keep their rates where flows of `mesh` would yield: those do on a wire whose round trip holds many
+    /// segments.
+    fn others_stay(&self, now: Instant, queue: Queue, window: f64) -> bool {
+        let before = self.window(queue.base);
+        let yields = || has_lasted(self.above_since, now, CONVERGED) && window < before * YIELDED;
+        before >= MANY && ((self.has_full_dip && self.is_long_for_rounds(now, queue)) || yields())
+    }
+
+    /// Window of the flow before others made the queue longer than its target, 0 if there is none.
+    fn window(&self, base: Duration) -> f64 {
+        self.gap.get().map_or(0.0, |gap| base.as_secs_f64() / gap.as_secs_f64().max(f64::MIN_POSITIVE))
+    }
+}
+
+fn has_lasted(since: Option<Instant>, now: Instant, time: Duration) -> bool {
+    since.is_some_and(|at| now.saturating_since(at) >= time)
+}
+
 /// Smallest target to which the queue is compared: the jitter of hosts, which other paths allow, is no queue.
 const MIN_TARGET: Duration = Duration::from_millis(5);
 /// Weight of the old mean in the smoothed round trip, plus one.
 const ROUND_TRIPS: u64 = 8;
-/// Number of round trips with a long queue, and a loss among them, until a flow competes.
+/// Shortest time for which a flow remembers how fast it was.
+const MEMORY: Duration = Duration::from_secs(10);
+/// Number of round trips with a long queue, and a sign of others among them, until a flow competes.
 const ROUNDS: u64 = 20;
+/// Eighths of its target above which a queue does not come to rest.
+const ABOVE: u64 = 9;
+/// Time with a queue above its target in which flows of `mesh` come to equal rates.
+const CONVERGED: Duration = Duration::from_secs(10);
+/// Window with which flows of `mesh` come to equal rates in this time, segments.
+const MANY: f64 = 8.0;
+/// Part of its window to which a flow has yielded after this time if others do not yield.
+const YIELDED: f64 = 0.5;
 /// Number of round trips in which a full queue counts once. Paced segments meet each full queue; those that ACKs release only
 /// where the window grows.
 const FULL_ROUNDS: u64 = 10;
 /// Factor on the window after a loss: more than CUBIC keeps, because paced segments meet more losses.
-const KEPT: f64 = 0.8;
+const KEPT: f64 = 0.85;
 
 #[cfg(test)]
 mod tests {
@@ -137,44 +232,90 @@ mod tests {
         Queue { newest: MS * newest, target: MS * 8, base: MS * 40 }
     }
 
+    /// Reports a queue of so many ms, and returns whether the flow competes.
+    fn meets(rival: &mut Rival, ms: u64, newest: u64, window: f64) -> bool {
+        rival.on_delay(at(ms), queue(newest), window);
+        rival.begins(at(ms), queue(newest), window, true)
+    }
+
     /// A flow that competes from 1040 ms on, with a window of 100 segments.
     fn competing() -> Rival {
         let mut rival = Rival::default();
-        rival.on_delay(at(0), queue(12), 100.0);
+        meets(&mut rival, 0, 8, 100.0);
+        meets(&mut rival, 0, 12, 100.0);
         rival.on_loss(at(1));
-        (1..=1040).for_each(|ms| assert!(!rival.on_delay(at(ms), queue(12), 100.0 - ms as f64 / 20.0)));
+        (1..1040).for_each(|ms| assert!(!meets(&mut rival, ms, 12, 80.0)));
+        assert!(meets(&mut rival, 1040, 12, 80.0));
         assert_eq!(rival.round_trip(), Some(MS * 52));
         rival
     }
 
     #[test]
     fn a_flow_competes_after_twenty_round_trips_with_a_long_queue_with_its_window_before_them() {
-        assert_eq!(competing().window(at(1040), 0.0, 1000.0), Some(100.0));
+        assert_eq!(competing().window(at(1040), 0.0, 1000.0).map(f64::round), Some(100.0));
         let mut rival = Rival::default();
-        (0..=1039).for_each(|ms| assert!(!rival.on_delay(at(ms), queue(12), 1.0)));
+        (0..=1039).for_each(|ms| assert!(!meets(&mut rival, ms, 12, 100.0)));
         rival.on_loss(at(1039));
-        rival.on_delay(at(1040), queue(11), 1.0);
-        rival.on_delay(at(1041), queue(12), 1.0);
-        assert!(rival.window(at(1041), 1.0, 1000.0).is_none(), "the queue was short once");
+        meets(&mut rival, 1040, 11, 100.0);
+        assert!(!meets(&mut rival, 1041, 12, 100.0), "the queue was short once");
+    }
+
+    #[test]
+    fn a_dip_that_leaves_a_long_queue_shows_others() {
+        let competes = |before: f64| {
+            let mut rival = Rival::default();
+            meets(&mut rival, 0, 8, before);
+            meets(&mut rival, 1, 12, before);
+            rival.on_full_dip();
+            meets(&mut rival, 1041, 12, before)
+        };
+        assert!(competes(8.5));
+        assert!(!competes(7.5), "flows of mesh with so few segments follow slowly");
     }
 
     #[test]
     fn a_long_queue_without_losses_is_of_flows_of_mesh() {
         let mut rival = Rival::default();
         rival.on_loss(at(0));
-        (0..5000).for_each(|ms| assert!(!rival.on_delay(at(ms), queue(12), 1.0)));
-        assert!(rival.window(at(5000), 1.0, 1000.0).is_none());
+        assert!((0..20_000).all(|ms| !meets(&mut rival, ms, 12, 1.0)));
+    }
+
+    #[test]
+    fn a_flow_that_yields_half_of_its_window_for_longer_than_mesh_needs_competes() {
+        let yields_to = |least: f64, seconds: u64| {
+            let mut rival = Rival::default();
+            meets(&mut rival, 0, 8, 100.0);
+            (1..=seconds * 1000).any(|ms| meets(&mut rival, ms, 11, (100.0 - ms as f64 / 100.0).max(least)))
+        };
+        assert!(yields_to(49.0, 11));
+        assert!(!yields_to(51.0, 11), "more than half is left");
+        assert!(!yields_to(49.0, 10), "flows of mesh come to equal rates");
+        let mut unknown = Rival::default();
+        unknown.on_delay(at(0), queue(8), 100.0);
+        unknown.on_delay(at(1), queue(12), 100.0);
+        assert!(!unknown.begins(at(20_000), queue(12), 10.0, false), "the path is perhaps no wire");
+    }
+
+    #[test]
+    fn a_window_of_long_ago_does_not_return() {
+        let mut rival = Rival::default();
+        meets(&mut rival, 0, 8, 500.0);
+        [11_000, 22_000].into_iter().for_each(|ms| assert!(!meets(&mut rival, ms, 8, 100.0)));
+        meets(&mut rival, 23_000, 12, 100.0);
+        rival.on_loss(at(23_000));
+        assert!(meets(&mut rival, 25_000, 12, 50.0));
+        assert_eq!(rival.window(at(25_000), 0.0, 1000.0).map(f64::round), Some(100.0));
     }
 
     #[test]
     fn the_jitter_of_hosts_is_no_queue_of_others() {
         let mut rival = Rival::default();
         let jitter = Queue { target: MS * 2, ..queue(7) };
-        for ms in 0..5000 {
+        for ms in 0..9000 {
             rival.on_loss(at(ms));
-            assert!(!rival.on_delay(at(ms), jitter, 100.0));
+            rival.on_delay(at(ms), jitter, 100.0);
+            assert!(!rival.begins(at(ms), jitter, 100.0, true));
         }
-        assert!(rival.window(at(5000), 1.0, 1000.0).is_none());
     }
 
     #[test]
@@ -182,7 +323,7 @@ mod tests {
         let mut rival = competing();
         (0..100).for_each(|_| rival.on_round_trip(MS * 40));
         assert!(rival.queue(queue(12)).newest < MS);
-        assert!(rival.on_delay(at(2000), rival.queue(queue(12)), 100.0));
+        assert!(rival.ends(rival.queue(queue(12))));
         assert!(rival.window(at(2000), 1.0, 1000.0).is_none());
     }
 
@@ -190,9 +331,9 @@ mod tests {
     fn a_full_queue_reduces_the_window_once_in_ten_round_trips() {
         let mut rival = competing();
         rival.on_loss(at(1100));
-        assert_eq!(rival.window(at(1100), 0.0, 1000.0), Some(80.0));
+        assert_eq!(rival.window(at(1100), 0.0, 1000.0).map(f64::round), Some(85.0));
         rival.on_loss(at(1619));
-        assert!(rival.window(at(1619), 0.0, 1000.0).is_some_and(|window| window >= 80.0));
+        assert!(rival.window(at(1619), 0.0, 1000.0).is_some_and(|window| window >= 84.9));
         rival.on_loss(at(1620));
         assert!(rival.window(at(1620), 0.0, 1000.0).is_some_and(|window| window < 80.0));
     }
@@ -213,7 +354,7 @@ mod tests {
         let mut rival = competing();
         (1040..60_000).for_each(|ms| assert!(rival.window(at(ms), 1.0, 300.0) <= Some(300.0)));
         rival.on_loss(at(60_000));
-        assert_eq!(rival.window(at(60_000), 0.0, 300.0), Some(240.0));
+        assert_eq!(rival.window(at(60_000), 0.0, 300.0), Some(255.0));
     }
 
     #[test]

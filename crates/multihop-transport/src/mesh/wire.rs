@@ -69,6 +69,16 @@ struct Dip {
     latest: Instant,
 }
 
+/// The begin or the end of a dip.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Turn {
+    Begin,
+    End {
+        /// Whether the dip has emptied the queue.
+        is_empty: bool,
+    },
+}
+
 impl Wire {
     pub(super) fn new(delay: Duration) -> Self {
         let noise = Noise { latest: [0.0; 2], mean: delay.as_secs_f64() };
@@ -98,11 +108,30 @@ impl Wire {
     pub(super) fn detects(&mut self, newest: Duration, base: Duration, carried: f64) -> bool {
         let State::Unknown(calm) = self.state else { return false };
         self.noise.add(newest.as_secs_f64());
-        let is_long = base >= self.delay * ROUND_TRIP && carried >= (PER_HOP * self.hops).max(MIN_CARRIED);
+        let is_long = self.holds(base, carried, MIN_CARRIED);
         let is_calm = self.noise.mean < newest.min(self.delay).as_secs_f64() / CALM;
         let calm = if is_long && is_calm { calm + 1 } else { 0 };
         self.state = if calm < CALM_ACKS { State::Unknown(calm) } else { State::Found };
         self.is_found()
+    }
+
+    /// Whether the path could be wire on which others hide the calm of the delay: their queue is long, and the noise small beside
+    /// it.
+    pub(super) fn may_be(&self, queue: Queue, carried: f64) -> bool {
+        matches!(self.state, State::Unknown(_))
+            && self.holds(queue.base, carried, MIN_BESIDE_OTHERS)
+            && self.noise.mean < queue.newest.as_secs_f64() / CALM
+    }
+
+    /// Counts the path as wire.
+    pub(super) const fn find(&mut self) {
+        self.state = State::Found;
+    }
+
+    /// Whether a path with this shortest round trip, in which so many segments arrive, holds more segments than radios do:
+    /// at least this number if its length is unknown.
+    fn holds(&self, base: Duration, carried: f64, least: f64) -> bool {
+        base >= self.delay * ROUND_TRIP && carried >= (PER_HOP * self.hops).max(least)
     }
 
     /// Whether the rate is reduced now.
@@ -130,20 +159,19 @@ impl Wire {
         self.dips.was_full = false;
     }
 
-    /// Begins or ends a dip, by the queueing delay of the newest segments and its target. Returns whether a dip begins.
-    pub(super) fn on_delay(&mut self, now: Instant, queue: Queue) -> bool {
+    /// Begins or ends a dip, by the queueing delay of the newest segments and its target.
+    pub(super) fn on_delay(&mut self, now: Instant, queue: Queue) -> Option<Turn> {
         if let Some(dip) = self.dips.current {
-            if dip.is_over(now, queue) {
+            return dip.is_over(now, queue).then(|| {
                 self.dips.end(now, queue);
-            }
-            return false;
+                Turn::End { is_empty: queue.is_empty() }
+            });
         }
-        let begins = self.dips.is_due(now, queue);
-        if begins {
+        self.dips.is_due(now, queue).then(|| {
             let current = Some(Dip::new(now, queue));
             self.dips = Dips { current, newest: Some(now), ..Dips::NEVER };
-        }
-        begins
+            Turn::Begin
+        })
     }
 }
 
@@ -228,6 +256,8 @@ const SLOWEST: f64 = 1.0;
 const PER_HOP: f64 = 128.0;
 /// Smallest number of segments in a shortest round trip on a wire of unknown length.
 const MIN_CARRIED: f64 = 2.0;
+/// This number where others fill the queue and leave little of the path.
+const MIN_BESIDE_OTHERS: f64 = 1.0;
 /// Shortest round trip of a wire as a multiple of the allowed delay: on shorter paths a queue is most of the round trip.
 const ROUND_TRIP: u64 = 4;
 /// Fraction of the newest and of the allowed delay below which noise is that of a wire. Radios cause noise without a queue.
@@ -263,8 +293,9 @@ mod tests {
     /// Follows a flow whose queue is as long at these times, ms. Returns the times at which dips begin.
     fn dips(queues: &[(u64, u64)]) -> Vec<u64> {
         let mut wire = Wire::new(MS * 5);
-        let begins =
-            |&(at, newest): &(u64, u64)| wire.on_delay(Instant::ZERO + MS * at, queue(newest)).then_some(at);
+        let begins = |&(at, newest): &(u64, u64)| {
+            (wire.on_delay(Instant::ZERO + MS * at, queue(newest)) == Some(Turn::Begin)).then_some(at)
+        };
         queues.iter().filter_map(begins).collect()
     }
 
@@ -324,6 +355,31 @@ mod tests {
         assert!(!is_wire(0, 2, 40, 255.0), "radios of two hops could hold as many");
         assert!(is_wire(300, 0, 40, 9.0));
         assert!(!is_wire(320, 0, 40, 9.0), "the delay changes at random");
+    }
+
+    #[test]
+    fn beside_others_a_long_queue_may_have_more_noise() {
+        let may_be = |noise: u64, base: u64, carried: f64| {
+            let mut wire = Wire::new(MS * 5);
+            assert!(!is_found(&mut wire, noise, base, carried));
+            wire.may_be(Queue { base: MS * base, ..queue(32) }, carried)
+        };
+        assert!(may_be(2 * 900, 40, 9.0));
+        assert!(!may_be(2 * 1100, 40, 9.0), "the delay changes at random");
+        assert!(!may_be(2 * 900, 19, 9.0), "a short path");
+        assert!(may_be(2 * 900, 40, 1.0));
+        assert!(!may_be(2 * 900, 40, 0.9));
+    }
+
+    #[test]
+    fn a_dip_reports_whether_it_has_emptied_the_queue() {
+        let end = |newest: u64| {
+            let mut wire = Wire::new(MS * 5);
+            assert_eq!(wire.on_delay(Instant::ZERO, queue(12)), Some(Turn::Begin));
+            wire.on_delay(Instant::ZERO + MS * 128, queue(newest))
+        };
+        assert_eq!(end(0), Some(Turn::End { is_empty: true }));
+        assert_eq!(end(3), Some(Turn::End { is_empty: false }));
     }
 
     #[test]
