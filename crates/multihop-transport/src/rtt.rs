@@ -138,6 +138,11 @@ impl RttEstimator {
         rto.min(self.config.max).max(FLOOR)
     }
 
+    /// The retransmission timeout without backoff.
+    pub const fn base(&self) -> Duration {
+        self.base
+    }
+
     /// The smoothed round-trip time.
     pub const fn srtt(&self) -> Option<Duration> {
         self.srtt

@@ -427,7 +427,7 @@ impl MeshEnd {
     fn next_trickle(&mut self, now: Instant) -> Option<Wire> {
         let has_messages = self.send.class_with_deadline().is_some();
         let path = (0..self.paths.len()).find(|&path| {
-            self.may_trickle(path, has_messages) && self.paths[path].trickle().is_some_and(|at| at <= now)
+            self.may_trickle(path, has_messages) && self.paths[path].trickle() <= now
         })?;
         let (data, is_retransmitted) = match self.send.next_with_deadline(now, path, self.mss) {
             Some(next) => next,

@@ -265,19 +265,21 @@ impl Path {
 
     /// Time from which a segment with messages that have a deadline may leave without room in the window: a round trip
     /// after the newest departure (RFC 8085, section 3.1.2), or [`SILENCE_PER_TRICKLE`] of the time without an ACK if that is longer.
-    /// `None` before the first round trip.
-    pub(super) fn trickle(&self) -> Option<Instant> {
-        let srtt = self.rtt.srtt()?;
-        Some(self.unanswered.map_or(Instant::ZERO, |(first, newest)| {
-            newest + srtt.max(newest.saturating_since(first) / SILENCE_PER_TRICKLE)
-        }))
+    /// Before the first round trip, the initial timeout counts as one.
+    pub(super) fn trickle(&self) -> Instant {
+        let round = self.rtt.srtt().unwrap_or(self.rtt.base());
+        self.unanswered.map_or(Instant::ZERO, |(first, newest)| {
+            newest + round.max(newest.saturating_since(first) / SILENCE_PER_TRICKLE)
+        })
     }
 
     /// Sets the timer of the next segment that needs no room in the window, or stops the timer.
     pub(super) fn arm_trickle(&mut self, now: Instant, is_allowed: bool) {
-        match self.trickle().filter(|&at| is_allowed && at > now) {
-            Some(at) => self.timers.set(Timer::Trickle, at),
-            None => self.timers.stop(Timer::Trickle),
+        let at = self.trickle();
+        if is_allowed && at > now {
+            self.timers.set(Timer::Trickle, at);
+        } else {
+            self.timers.stop(Timer::Trickle);
         }
     }
 

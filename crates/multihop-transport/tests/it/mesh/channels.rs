@@ -227,6 +227,41 @@ fn messages_with_a_deadline_wait_for_room_while_nothing_is_lost() {
     assert_eq!(end.counters().trickles, 0);
 }
 
+#[test]
+fn messages_with_a_deadline_leave_a_silent_path_before_the_first_round_trip() {
+    let mut end = end(config());
+    let deadline = Some(Duration::from_millis(200));
+    let channel = open(&mut end, Options { deadline, ..Options::default() });
+    send(&mut end, at(0), channel, 100);
+    assert_eq!(leave(&mut end, at(0)).len(), 1);
+    run_until(&mut end, at(1950));
+    assert_eq!(end.phase(), "freeze");
+    let before = end.counters().trickles;
+    for ms in (2000..4000).step_by(20) {
+        send(&mut end, at(ms), channel, 100);
+        run_until(&mut end, at(ms + 19));
+    }
+    let trickles = end.counters().trickles - before;
+    // The initial timeout, 200 ms after a handshake without delay, takes the place of the round trip.
+    assert!((8..=10).contains(&trickles), "{trickles} segments in 2 s");
+}
+
+#[test]
+fn credit_is_repeated_on_a_silent_path_before_the_first_round_trip() {
+    let limits = Config { channel_credit: 4096, ..config() };
+    let mut end = end(limits);
+    let chunks = vec![
+        Chunk::Open { channel: 0, options: ChannelOptions::default() },
+        Chunk::Data { channel: 0, message: 0, offset: 0, len: 1400, is_last: true, slack: None },
+    ];
+    end.receive(at(0), Segment::Data(Wire { chunks, payload: Payload::Virtual(1400), ..Wire::default() }));
+    assert!(end.poll_message(at(0)).is_some());
+    let has_credit = |data: &Wire| data.chunks.iter().any(|chunk| matches!(chunk, Chunk::Credit { .. }));
+    let first = leave(&mut end, at(0)).iter().filter(|data| has_credit(data)).count();
+    let later = run_until(&mut end, at(5000)).iter().filter(|data| has_credit(data)).count();
+    assert!(first == 1 && later >= 10, "{first} and {later}");
+}
+
 /// The segments that leave at once when a message of this class and length is sent on an idle path with a window of one segment.
 fn burst(priority: u8, len: u64) -> usize {
     let mut end = end(config());
