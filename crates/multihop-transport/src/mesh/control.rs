@@ -54,6 +54,8 @@ enum Stage {
 struct Delivery {
     since: Option<Instant>,
     arrived: u64,
+    /// Whether the sender had nothing to send at a time in the current sample.
+    is_idle: bool,
     rates: [f64; 2],
 }
 
@@ -63,15 +65,18 @@ impl Delivery {
         self.arrived += arrived;
         let elapsed = now.saturating_since(since);
         if self.arrived >= SEGMENTS_OF_A_RATE && elapsed >= round {
-            self.rates = [self.arrived as f64 / elapsed.as_secs_f64(), self.rates[0]];
-            (self.since, self.arrived) = (Some(now), 0);
+            let rate = self.arrived as f64 / elapsed.as_secs_f64();
+            if !self.is_idle || self.largest().is_none_or(|largest| rate > largest) {
+                self.rates = [rate, self.rates[0]];
+            }
+            (self.since, self.arrived, self.is_idle) = (Some(now), 0, false);
         }
     }
 
     /// Ends the current sample of the delivery rate at a pause of the sender, so that the pause does not lower the
     /// rate.
     fn pause(&mut self) {
-        (self.since, self.arrived) = (None, 0);
+        (self.since, self.arrived, self.is_idle) = (None, 0, false);
     }
 
     fn largest(&self) -> Option<f64> {
@@ -222,6 +227,12 @@ impl Control {
     pub fn on_round_trip(&mut self, now: Instant, sample: Duration) {
         self.base.add(now, sample);
         self.rival.on_round_trip(sample);
+    }
+
+    /// Notes that nothing waits to be sent. The current sample of the delivery rate then shows the rate of the application,
+    /// so that the sample counts only if it is larger than earlier ones.
+    pub(super) const fn note_idle(&mut self) {
+        self.delivery.is_idle = true;
     }
 
     /// Takes the loss of segments, which shows a full queue only where other flows fill it.
@@ -440,6 +451,28 @@ const SHORTEST: f64 = 1e-9;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pause_of_the_application_does_not_lower_the_rate() {
+        let mut control = Control::without_wires(&Config::default());
+        let ms = Duration::from_millis;
+        let mut now = Instant::ZERO;
+        let report = |is_limited| Report { arrived: 1, queueing: ms(8), is_limited };
+        for _ in 0..400 {
+            now += ms(10);
+            control.on_round_trip(now, ms(20));
+            control.on_ack(now, report(true));
+        }
+        let before = control.rate();
+        // A message and its ACK in each second.
+        for _ in 0..40 {
+            now += ms(1000);
+            control.on_round_trip(now, ms(20));
+            control.note_idle();
+            control.on_ack(now, report(false));
+        }
+        assert!(control.rate() > 0.8 * before, "{} after {before} per second", control.rate());
+    }
 
     #[test]
     fn a_train_is_acknowledged_as_a_whole_and_its_segments_do_not_count_as_backlog_of_each_other() {

@@ -161,6 +161,9 @@ impl MeshEnd {
         // Segments of one message that leave together queue behind each other, whatever the rate.
         let is_own = self.send.newest(path) < one.ahead;
         let queueing = if is_own { queueing.min(one.control.queueing()) } else { queueing };
+        if !is_limited {
+            one.control.note_idle();
+        }
         one.control.on_ack(now, Report { arrived, queueing, is_limited });
         one.timers.stop(Timer::Silence);
         one.on_answer();
