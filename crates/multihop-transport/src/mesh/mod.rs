@@ -426,9 +426,8 @@ impl MeshEnd {
     /// would deliver them in time. Without such messages, a frozen path gets the oldest segment of channels again.
     fn next_trickle(&mut self, now: Instant) -> Option<Wire> {
         let has_messages = self.send.class_with_deadline().is_some();
-        let path = (0..self.paths.len()).find(|&path| {
-            self.may_trickle(path, has_messages) && self.paths[path].trickle() <= now
-        })?;
+        let path = (0..self.paths.len())
+            .find(|&path| self.may_trickle(path, has_messages) && self.paths[path].trickle() <= now)?;
         let (data, is_retransmitted) = match self.send.next_with_deadline(now, path, self.mss) {
             Some(next) => next,
             None if self.paths[path].is_frozen() => (self.send.probe(now, path, true), true),
@@ -451,12 +450,17 @@ impl MeshEnd {
         self.counters.probes += 1;
         // The first one may be all that is missing; copies of it would wait where a route is searched for. With another path in
         // use, nothing is missing here.
-        let with_data = !self.paths[path].probed && !self.has_other_path(path);
+        let has_other_path = self.has_other_path(path);
         let one = &mut self.paths[path];
+        // Before the first round trip, probes leave as often as segments without room, and take their place.
+        let is_first = one.rtt.srtt().is_none() && !has_other_path;
+        let repeats = !one.probed || (is_first && self.send.begins_with_channels());
         one.probe_due = false;
         one.probed = one.is_frozen();
-        let probe = self.send.probe(now, path, with_data);
-        self.count(&probe, true);
+        let new = if is_first { self.send.next_with_deadline(now, path, self.mss) } else { None };
+        let (probe, is_repeated) =
+            new.unwrap_or_else(|| (self.send.probe(now, path, repeats && !has_other_path), true));
+        self.count(&probe, is_repeated);
         self.leave(now, path, probe)
     }
 
