@@ -19,6 +19,7 @@ The tool boots the virtual machine of tools/vm.py for each experiment. It needs 
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shlex
@@ -89,12 +90,19 @@ QOS_FIELD = 2
 
 def main(arguments: list[str]) -> int:
     """Run the named experiments, or all; inside of the virtual machine, one step of an experiment."""
-    if arguments[0] == "--inside":
+    if arguments[:1] == ["--inside"]:
         return STEPS[arguments[1]](*arguments[2:])
-    multihop, names = str(Path(arguments[0]).resolve()), arguments[1:] or list(EXPERIMENTS)
-    for name in names:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("multihop", type=Path, help="the command to measure")
+    parser.add_argument(
+        "experiments", nargs="*", metavar="EXPERIMENT", help=f"of {', '.join(EXPERIMENTS)}; default: all"
+    )
+    options = parser.parse_args(arguments)
+    for name in options.experiments or EXPERIMENTS:
+        if name not in EXPERIMENTS:
+            parser.error(f"found experiment {name!r}, allowed: {', '.join(EXPERIMENTS)}")
         print(f"== {name}", flush=True)
-        EXPERIMENTS[name](multihop)
+        EXPERIMENTS[name](str(options.multihop.resolve()))
     return 0
 
 
