@@ -325,7 +325,8 @@ def reasons(study: Study) -> str:
 
 def _results(page: Page, study: Study) -> None:
     name = study.experiment.title
-    title = f"{name[:1].upper()}{name[1:]}. {method(study)}"
+    end = "" if name.endswith("?") else "."
+    title = f"{name[:1].upper()}{name[1:]}{end} {method(study)}"
     for plot in study.experiment.plots:
         drawn = figures.draw(study, plot)
         if drawn is not None:
