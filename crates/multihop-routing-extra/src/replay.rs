@@ -25,10 +25,12 @@ pub(crate) struct Counters {
 struct Sender {
     /// Index, and the counters of the latest unicast and multicast packets; `None` until a challenge is
     /// answered.
-    proved: Option<(Vec<u8>, [Option<u32>; 2])>,
+    proved: Option<(Vec<u8>, [u32; 2])>,
     heard: Instant,
     /// Nonce of the latest challenge.
     challenge: Option<([u8; NONCE], Instant)>,
+    /// Instant at which this host returned a nonce last.
+    replied: Option<Instant>,
 }
 
 /// Fields of a received packet that prove its freshness.
@@ -71,7 +73,7 @@ impl Counters {
     }
 
     /// Checks the counter of a packet with a valid signature, and answers challenges. `to_all`: the packet was
-    /// sent to all neighbours.
+    /// sent to all neighbours, which the signature must cover: otherwise a multicast packet could be repeated as unicast.
     pub(crate) fn check(
         &mut self,
         now: Instant,
@@ -79,38 +81,32 @@ impl Counters {
         to_all: bool,
         proof: &Proof<'_>,
     ) -> Checked {
-        let reply = proof.request.map(<[u8]>::to_vec);
-        let mut checked = Checked { refusal: Some(HostRefusal::Unproven), reply, challenge: None };
+        let mut checked = Checked { refusal: Some(HostRefusal::Unsigned), reply: None, challenge: None };
         let counter = proof.counter.and_then(|value| value.split_first_chunk());
         let Some((counter, index)) = counter.filter(|(_, index)| index.len() <= MAX_INDEX) else {
-            checked.refusal = Some(HostRefusal::Unsigned);
             return checked;
         };
         let counter = u32::from_be_bytes(*counter);
-        if !self.senders.contains_key(&place) && self.senders.len() >= MAX_SENDERS {
-            let oldest = self.senders.iter().min_by_key(|(_, sender)| sender.heard).map(|(place, _)| *place);
-            self.senders.remove(&oldest.expect("a full table has entries"));
-        }
-        let sender =
-            self.senders.entry(place).or_insert(Sender { proved: None, heard: now, challenge: None });
+        let sender = Self::sender(&mut self.senders, now, place);
+        checked.reply = proof.request.and_then(|nonce| sender.reply(now, nonce)).map(<[u8]>::to_vec);
         let which = usize::from(to_all);
         if let Some((known, counters)) = &mut sender.proved
             && *known == index
         {
-            if counters[which].is_some_and(|last| counter <= last) {
+            if counter <= counters[which] {
                 checked.refusal = Some(HostRefusal::Replayed);
             } else {
-                (counters[which], sender.heard, checked.refusal) = (Some(counter), now, None);
+                (counters[which], sender.heard, checked.refusal) = (counter, now, None);
             }
             return checked;
         }
+        checked.refusal = Some(HostRefusal::Unproven);
         let valid = sender.challenge.filter(|(_, sent)| now.saturating_since(*sent) <= MAX_CHALLENGE);
         if valid.is_some_and(|(nonce, _)| proof.replies.iter().any(|reply| **reply == nonce)) {
-            let mut counters = [None; 2];
-            counters[which] = Some(counter);
-            *sender = Sender { proved: Some((index.to_vec(), counters)), heard: now, challenge: None };
-            checked.refusal = None;
-        } else if sender.challenge.is_none_or(|(_, sent)| now.saturating_since(sent) >= CHALLENGE_INTERVAL) {
+            // Earlier packets of both kinds may have been recorded (RFC 9467, section 3.1).
+            (sender.proved, sender.challenge) = (Some((index.to_vec(), [counter; 2])), None);
+            (sender.heard, checked.refusal) = (now, None);
+        } else if has_passed(now, sender.challenge.map(|(_, sent)| sent)) {
             let mut nonce = [0; NONCE];
             nonce[..8].copy_from_slice(&self.rng.next_u64().to_be_bytes());
             nonce[8..].copy_from_slice(&self.rng.next_u64().to_be_bytes());
@@ -118,6 +114,36 @@ impl Counters {
         }
         checked
     }
+
+    /// State of a neighbour, in place of the one that was silent for longest if the table is full.
+    fn sender(
+        senders: &mut BTreeMap<(Interface, Ipv6Addr), Sender>,
+        now: Instant,
+        place: (Interface, Ipv6Addr),
+    ) -> &mut Sender {
+        if !senders.contains_key(&place) && senders.len() >= MAX_SENDERS {
+            let oldest = senders.iter().min_by_key(|(_, sender)| sender.heard).map(|(place, _)| *place);
+            senders.remove(&oldest.expect("a full table has entries"));
+        }
+        let new = Sender { proved: None, heard: now, challenge: None, replied: None };
+        senders.entry(place).or_insert(new)
+    }
+}
+
+impl Sender {
+    /// The nonce of a challenge if this host returns it now: a repeated challenge must not cause many replies.
+    fn reply<'a>(&mut self, now: Instant, nonce: &'a [u8]) -> Option<&'a [u8]> {
+        let may_reply = nonce.len() <= MAX_NONCE && has_passed(now, self.replied);
+        may_reply.then(|| {
+            self.replied = Some(now);
+            nonce
+        })
+    }
+}
+
+/// Whether [`CHALLENGE_INTERVAL`] has passed since an instant, if there is one.
+fn has_passed(now: Instant, since: Option<Instant>) -> bool {
+    since.is_none_or(|since| now.saturating_since(since) >= CHALLENGE_INTERVAL)
 }
 
 /// Length of this host's indices, bytes.
@@ -128,7 +154,9 @@ const MAX_INDEX: usize = 32;
 pub(crate) const NONCE: usize = 16;
 /// Time within which a challenge must be answered (RFC 8967, section 6).
 const MAX_CHALLENGE: Duration = Duration::from_secs(30);
-/// Shortest time between two challenges of a neighbour (RFC 8967, section 4.3.1.1).
+/// Longest nonce that RFC 8967 allows, bytes.
+const MAX_NONCE: usize = 192;
+/// Shortest time between two challenges of a neighbour, and between two replies to its challenges (RFC 8967, section 4.3.1).
 const CHALLENGE_INTERVAL: Duration = Duration::from_millis(300);
 /// Largest number of neighbours, a limit of memory.
 const MAX_SENDERS: usize = 1024;

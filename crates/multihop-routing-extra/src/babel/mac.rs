@@ -99,6 +99,7 @@ pub(super) const CHALLENGE_REPLY: u8 = 19;
 const TAG: u8 = 32;
 /// Largest number of MACs that are checked per packet.
 const MAX_TAGS: usize = 4;
+
 #[cfg(test)]
 mod tests {
     use multihop_core::Duration;
@@ -159,14 +160,32 @@ mod tests {
         let reply = signed(&mut sender, &[(CHALLENGE_REPLY, &nonce)]);
         assert_eq!(receiver.check(at(200), PLACE, false, &reply).refusal, None);
         assert_eq!(receiver.check(at(200), PLACE, false, &reply).refusal, Some(HostRefusal::Replayed));
-        assert_eq!(receiver.check(at(200), PLACE, true, &first).refusal, None, "late, but for all");
-        assert_eq!(receiver.check(at(200), PLACE, true, &first).refusal, Some(HostRefusal::Replayed));
-        let request = signed(&mut sender, &[(CHALLENGE_REQUEST, b"nonce")]);
-        assert_eq!(receiver.check(at(300), PLACE, false, &request).reply, Some(b"nonce".to_vec()));
+        let early = receiver.check(at(200), PLACE, true, &first).refusal;
+        assert_eq!(early, Some(HostRefusal::Replayed), "from before the proof");
+        let [late, next] = [(); 2].map(|()| signed(&mut sender, &[]));
+        assert_eq!(receiver.check(at(200), PLACE, false, &next).refusal, None);
+        assert_eq!(receiver.check(at(200), PLACE, true, &late).refusal, None, "late, but for all");
+        assert_eq!(receiver.check(at(200), PLACE, true, &late).refusal, Some(HostRefusal::Replayed));
         let mut restarted = host(3, &[7]);
         let again = signed(&mut restarted, &[(CHALLENGE_REPLY, &nonce)]);
         let checked = receiver.check(at(400), PLACE, false, &again);
         assert_eq!(checked.refusal, Some(HostRefusal::Unproven), "a nonce is good for one proof");
+    }
+
+    #[test]
+    fn a_challenge_is_answered_once_in_300_ms_and_only_with_a_short_nonce() {
+        let (mut sender, mut receiver) = (host(1, &[7]), host(2, &[7]));
+        let request = signed(&mut sender, &[(CHALLENGE_REQUEST, b"nonce")]);
+        let mut reply = |ms: u64, packet: &[u8]| receiver.check(at(ms), PLACE, false, packet).reply;
+        assert_eq!(reply(0, &request), Some(b"nonce".to_vec()));
+        assert_eq!([reply(299, &request), reply(300, &request)], [None, Some(b"nonce".to_vec())]);
+        let [long, longest] =
+            [193, 192].map(|len| signed(&mut sender, &[(CHALLENGE_REQUEST, &[1; 193][..len])]));
+        assert_eq!([reply(1000, &long), reply(1000, &longest)], [None, Some(vec![1; 192])]);
+        let mut plain = Vec::new();
+        Packet::default().emit(&mut plain);
+        Trailer::append(&mut plain, CHALLENGE_REQUEST, b"nonce");
+        assert_eq!(reply(2000, &plain), None, "a packet without a counter");
     }
 
     #[test]

@@ -207,9 +207,9 @@ impl Host {
         arrival: HostArrival,
         packet: &rfc5444::Packet,
     ) -> Result<(), HostRefusal> {
-        let HostArrival { interface, from, to_all } = arrival;
+        let HostArrival { interface, from, .. } = arrival;
         let Some(authentication) = &mut self.authentication else { return Ok(()) };
-        let checked = authentication.check(now, (interface, from), to_all, packet);
+        let checked = authentication.check(now, (interface, from), packet);
         if let Some(answer) = mac::answer(&checked) {
             self.emit(interface, Some(from), answer);
         }

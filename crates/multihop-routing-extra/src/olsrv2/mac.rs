@@ -54,13 +54,11 @@ impl Authentication {
         if tags.iter().take(MAX_TAGS).any(is_valid) { Ok(()) } else { Err(HostRefusal::WrongKey) }
     }
 
-    /// Checks the counter of a packet that is [admitted](Self::admits), and answers challenges. `to_all`: the
-    /// packet was sent to all neighbours.
+    /// Checks the counter of a packet that is [admitted](Self::admits), and answers challenges.
     pub(super) fn check(
         &mut self,
         now: Instant,
         place: (Interface, Ipv6Addr),
-        to_all: bool,
         packet: &rfc5444::Packet,
     ) -> Checked {
         let of = |kind| packet.tlvs.iter().filter(move |tlv| (tlv.kind, tlv.extension) == (kind, 0));
@@ -70,6 +68,8 @@ impl Authentication {
             request: values(CHALLENGE).next(),
             replies: values(REPLY).collect(),
         };
+        // The signature does not cover the destination. Only challenges and their answers are sent to one neighbour.
+        let to_all = proof.request.is_none() && proof.replies.is_empty();
         self.counters.check(now, place, to_all, &proof)
     }
 }
@@ -179,10 +179,7 @@ mod tests {
             let packet = rfc5444::Packet::parse(&bytes).expect("a packet");
             let again = packet.clone();
             let place = (Interface(0), A);
-            (
-                receiver.check(Instant::ZERO, place, true, &packet),
-                receiver.check(Instant::ZERO, place, true, &again),
-            )
+            (receiver.check(Instant::ZERO, place, &packet), receiver.check(Instant::ZERO, place, &again))
         };
         let nonce = check(packet()).0.challenge.expect("a challenge").to_vec();
         let reply =

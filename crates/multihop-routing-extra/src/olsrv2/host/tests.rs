@@ -160,6 +160,17 @@ fn hosts_with_a_common_key_prove_themselves_and_others_are_refused() {
 }
 
 #[test]
+fn a_recorded_packet_is_refused_also_if_it_is_repeated_to_one_host() {
+    let mut net = Net::new(&[&[7], &[7]], &CHAIN[..1]);
+    net.run(20);
+    let recorded = net.hosts[1].farewell(net.now, Interface(0)).expect("a packet");
+    net.deliver(1, &recorded);
+    net.refusals.clear();
+    net.deliver(1, &HostDatagram { to: Some(link(0)), ..recorded });
+    assert_eq!(net.refusals, [HostRefusal::Replayed]);
+}
+
+#[test]
 fn datagrams_that_are_no_packets_of_a_neighbour_are_refused() {
     let mut net = Net::new(&[&[], &[]], &CHAIN[..1]);
     let mut receive = |from, bytes: &[u8]| {
