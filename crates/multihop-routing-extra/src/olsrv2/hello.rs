@@ -95,6 +95,11 @@ impl Agent {
         }
         let own = self.address_of(interface);
         let said = hello.neighbours.iter().find(|neighbour| neighbour.address == own);
+        if let Some(before) =
+            self.links.get(from).map(|link| link.main).filter(|main| *main != hello.originator)
+        {
+            self.two_hops.remove((before, from));
+        }
         let changes = self.links.hello(now, hello, &Heard { interface, from, said, sequence });
         self.stale.add(changes);
         self.review_links(now);

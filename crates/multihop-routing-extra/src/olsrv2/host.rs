@@ -21,7 +21,7 @@ use multihop_routing::olsr::LinkFailure;
 use super::links::NeighbourLink;
 use super::mac::{self, Authentication};
 use super::names::Given;
-use super::wire::{self, Attached, LinkStatus, Message, Metric, Names, PORT, Packet, Same};
+use super::wire::{self, Attached, LinkStatus, Message, Metric, Names, PORT, Packet, Same, TimeCode};
 use super::{Agent, Config, Counters};
 use crate::{STREAM, rfc5444};
 
@@ -226,12 +226,16 @@ impl Host {
         };
         family.addresses.advance(now);
         let messages = packet.messages.iter();
-        let messages: Vec<_> =
+        let mut messages: Vec<_> =
             messages.filter_map(|message| wire::parse::message(message, &mut family.addresses)).collect();
         let Some(known) = self.neighbours.get_mut(&(interface, from)) else { return };
-        for message in &messages {
+        for message in &mut messages {
             if let Message::Hello(hello) = message {
-                known.names[at] = Some(hello.addresses.first().copied().unwrap_or(hello.originator));
+                hello.validity = hello.validity.min(TimeCode::at_least(MAX_VALIDITY));
+                let name = hello.addresses.first().copied().unwrap_or(hello.originator);
+                if let Some(before) = known.names[at].replace(name).filter(|before| *before != name) {
+                    agent.links.keep(now, |link| link.address != before);
+                }
             }
         }
         let Some(name) = known.names[at] else { return };
@@ -454,6 +458,7 @@ impl HostAgent for Host {
             ("duplicates", all.duplicates),
             ("strangers", all.strangers),
             ("outdated", all.outdated),
+            ("refused", all.refused),
         ])
     }
 }
@@ -504,7 +509,9 @@ fn contains((outer, len): HostNetwork, (inner, inner_len): HostNetwork) -> bool 
 /// Group of all MANET routers on a link (RFC 5498).
 const GROUP: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6d);
 /// Largest number of neighbours, a limit of memory.
-const MAX_NEIGHBOURS: usize = 1024;
+const MAX_NEIGHBOURS: usize = 256;
+/// Longest time for which a HELLO is valid, so that false neighbours soon make room for others.
+const MAX_VALIDITY: Duration = Duration::from_secs(60);
 /// Largest number of networks that this host announces, so that a TC has room for its neighbours as well.
 const MAX_NETWORKS: usize = 500;
 

@@ -7,6 +7,7 @@ use multihop_core::{Instant, Interface};
 use multihop_routing::link_state::interfaces::OwnInterfaces;
 
 use super::links::NeighbourLink;
+use super::room::Senders;
 use super::wire::{Metric, Tc};
 use super::{Agent, DUPLICATE_HOLD};
 
@@ -27,7 +28,7 @@ impl Agent {
     }
 
     /// Prepares the agent for a real host. `seconds` is the present time, which grows across restarts, so that other nodes
-    /// accept the sequence numbers of a host that has restarted.
+    /// accept the sequence numbers of a host that has restarted. The memory for TCs has limits.
     pub(super) fn on_host(mut self, seconds: u64) -> Self {
         let [.., a, b] = seconds.to_be_bytes();
         let seconds = u16::from_be_bytes([a, b]);
@@ -35,6 +36,7 @@ impl Agent {
         self.announcement.begin(seconds.wrapping_mul(8));
         self.message_sequence = seconds.wrapping_mul(8);
         self.packet_sequences.resize(usize::from(u8::MAX) + 1, 0);
+        self.senders = Some(Senders::new());
         self
     }
 
@@ -42,7 +44,7 @@ impl Agent {
     /// interfaces are lost.
     pub(super) fn set_interfaces(&mut self, now: Instant, list: Vec<(Interface, Ipv4Addr)>) {
         self.numbers = list.iter().map(|(number, _)| *number).collect();
-        self.links.keep(now, |interface| list.iter().any(|(number, _)| *number == interface));
+        self.links.keep(now, |link| list.iter().any(|(number, _)| *number == link.interface));
         let before = self.own.as_ref().map_or(&[][..], |own| own.list());
         if list.len() < 2 || list != before {
             self.own = OwnInterfaces::new(list);

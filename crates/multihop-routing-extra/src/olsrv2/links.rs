@@ -197,9 +197,9 @@ impl NeighbourLinks {
         self.due = self.due.min(now);
     }
 
-    /// Ends the links over interfaces for which `stays` is false.
-    pub(super) fn keep(&mut self, now: Instant, stays: impl Fn(Interface) -> bool) {
-        for link in self.list.iter_mut().filter(|link| !stays(link.interface)) {
+    /// Ends the links for which `stays` is false.
+    pub(super) fn keep(&mut self, now: Instant, stays: impl Fn(&NeighbourLink) -> bool) {
+        for link in self.list.iter_mut().filter(|link| !stays(link)) {
             (link.symmetric_until, link.heard_until, link.expires) = (now, now, now);
             self.due = self.due.min(now);
         }

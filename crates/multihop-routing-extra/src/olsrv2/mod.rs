@@ -23,6 +23,7 @@ use multihop_routing::watch::Reach;
 use crate::STREAM;
 use links::{Changes, NeighbourLinks};
 use mpr::Purpose;
+use room::Senders;
 use routes::{Known, Routes, Topology};
 use tc::Announcement;
 use two_hops::TwoHops;
@@ -37,6 +38,7 @@ mod links;
 mod mac;
 mod mpr;
 mod names;
+mod room;
 mod routes;
 mod tc;
 mod two_hops;
@@ -63,6 +65,8 @@ pub struct Agent {
     routes: Routes,
     stale: Changes,
     announcement: Announcement,
+    /// Senders of TCs, only on real hosts.
+    senders: Option<Senders>,
     /// Networks behind this node, only on real hosts.
     networks: Vec<Attached>,
     /// Numbers of the interfaces, only on real hosts.
@@ -102,7 +106,7 @@ pub struct Counters {
     pub strangers: u64,
     /// Number of TCs with an outdated sequence number.
     pub outdated: u64,
-    /// Number of TCs from more originators than a node stores.
+    /// Number of TCs with more information than a node stores.
     pub refused: u64,
 }
 
@@ -149,6 +153,7 @@ impl Agent {
             routes: Routes::default(),
             stale: Changes::default(),
             announcement: Announcement::default(),
+            senders: None,
             networks: Vec::new(),
             numbers: Vec::new(),
             message_sequence: 0,

@@ -33,7 +33,8 @@ impl Agent {
         self.repeat(now, Timer::Tc, self.config.tc_interval);
         let neighbours = self.links.neighbours().into_iter();
         let reached = neighbours.filter(|one| one.routes && one.metrics.outgoing.is_some());
-        let links: Vec<_> = reached.map(|one| (one.main, one.metrics.outgoing)).collect();
+        let links = reached.map(|one| (one.main, one.metrics.outgoing));
+        let links: Vec<_> = links.take(MAX_ADDRESSES - self.networks.len()).collect();
         let has_content = !links.is_empty() || !self.networks.is_empty();
         if !has_content && now >= self.announcement.forgotten_at {
             return;
@@ -71,7 +72,7 @@ impl Agent {
         };
         let is_relay = sender.floods;
         self.duplicates.expire(now);
-        if !self.duplicates.has_room(tc.originator, MAX_NODES) {
+        if !self.duplicates.has_room(tc.originator, MAX_NODES) || !self.has_room(now, from, tc) {
             self.counters.refused += 1;
             return;
         }
@@ -111,8 +112,11 @@ fn merged(known: &Advertised, added: &Advertised) -> Arc<Advertised> {
     let is_listed = |to: Ipv4Addr| added.links.iter().any(|&(listed, _)| listed == to);
     let rest = known.links.iter().copied().filter(|&(to, _)| !is_listed(to));
     let links = rest.chain(added.links.iter().copied()).take(MAX_ADDRESSES).collect();
-    let is_new = |one: &&Attached| added.networks.iter().all(|other| other.network != one.network);
-    let networks = known.networks.iter().filter(is_new).chain(&added.networks).copied();
+    let is_replaced = |one: &Attached| {
+        added.networks.iter().any(|new| (new.network, new.prefix) == (one.network, one.prefix))
+    };
+    let rest = known.networks.iter().filter(|one| !is_replaced(one));
+    let networks = rest.chain(&added.networks).copied();
     let networks = networks.take(MAX_ADDRESSES).collect();
     Arc::new(Advertised { sequence: added.sequence, complete: known.complete, links, networks })
 }

@@ -185,7 +185,7 @@ impl Names for Same {
 }
 
 /// A time in one byte: (1 + a/8) 2^b / 1024 s with b in the upper five bits (RFC 5497).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct TimeCode(pub u8);
 
 impl Packet {

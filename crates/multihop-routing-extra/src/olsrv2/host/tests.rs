@@ -1,5 +1,6 @@
 //! Tests of agents on hosts connected by cables, in virtual time.
 
+use super::super::wire::{Hello, Metrics, Neighbour, Willingness};
 use super::*;
 
 /// Hosts, and cables between their interfaces. Host and interface numbers start at zero.
@@ -182,4 +183,37 @@ fn datagrams_that_are_no_packets_of_a_neighbour_are_refused() {
     assert_eq!(receive(link(1), &[0x10]), Err(HostRefusal::Malformed));
     assert_eq!(receive(link(1), &[0, 1]), Err(HostRefusal::Malformed));
     assert_eq!(receive(Ipv6Addr::LOCALHOST, &[0]), Err(HostRefusal::Malformed), "not of the link");
+}
+
+#[test]
+fn a_neighbour_that_changes_its_addresses_has_one_link() {
+    let mut host = agent(Instant::ZERO, 0, &[], &CHAIN[..1]);
+    let hello = |n: u32| {
+        let name = Ipv4Addr::from_bits(0x0a00_0100 + n);
+        let cost = Some(Metric::MIN);
+        let link_metrics = Metrics { incoming: cost, outgoing: cost };
+        let own = Ipv4Addr::new(10, 0, 0, 1);
+        let own = Neighbour { link: Some(LinkStatus::Symmetric), link_metrics, ..Neighbour::new(own) };
+        let hello = Hello {
+            originator: name,
+            validity: TimeCode(255),
+            interval: None,
+            willingness: Willingness::default(),
+            addresses: vec![name],
+            further: Vec::new(),
+            neighbours: vec![own],
+        };
+        let mut bytes = Vec::new();
+        Packet { sequence: None, messages: vec![Message::Hello(hello)] }.emit(&mut bytes);
+        bytes
+    };
+    let arrival = HostArrival { interface: Interface(0), from: link(1), to_all: true };
+    for n in 0..300 {
+        assert_eq!(host.receive(Instant::ZERO, arrival, &hello(n)), Ok(()));
+    }
+    let destinations: Vec<_> = host.routes().iter().map(|route| route.destination.0).collect();
+    assert_eq!(destinations, [IpAddr::from([10, 0, 2, 43])], "the last address");
+    // The HELLOs claim to be valid for 45 days.
+    host.handle_timeout(Instant::ZERO + Duration::from_secs(67));
+    assert_eq!(host.routes(), []);
 }
