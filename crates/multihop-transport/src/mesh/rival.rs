@@ -188,7 +188,7 @@ impl Signs {
 
     /// Window of the flow before others made the queue longer than its target, 0 if there is none.
     fn window(&self, base: Duration) -> f64 {
-        self.gap.get().map_or(0.0, |gap| base.as_secs_f64() / gap.as_secs_f64().max(f64::MIN_POSITIVE))
+        self.gap.get().map_or(0.0, |gap| base.as_secs_f64() / gap.as_secs_f64().max(SHORTEST_GAP))
     }
 }
 
@@ -200,6 +200,8 @@ fn has_lasted(since: Option<Instant>, now: Instant, time: Duration) -> bool {
 const MIN_TARGET: Duration = Duration::from_millis(5);
 /// Weight of the old mean in the smoothed round trip, plus one.
 const ROUND_TRIPS: u64 = 8;
+/// Shortest time between two segments, s, so that the window stays finite.
+const SHORTEST_GAP: f64 = 1e-9;
 /// Shortest time for which a flow remembers how fast it was.
 const MEMORY: Duration = Duration::from_secs(10);
 /// Number of round trips with a long queue, and a sign of others among them, until a flow competes.
