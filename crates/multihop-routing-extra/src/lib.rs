@@ -34,6 +34,7 @@ extern crate alloc;
 pub mod babel;
 pub mod batman;
 pub mod hwmp;
+mod keys;
 pub mod olsrv2;
 mod replay;
 pub mod rfc5444;

@@ -39,8 +39,8 @@ pub struct Transport {
     pub waits: bool,
 }
 
-/// Values for the start of an agent.
-#[derive(Clone, Debug)]
+/// Values for the start of an agent. Debug output does not have the keys.
+#[derive(Clone)]
 pub struct HostSetup {
     /// Instant at which the agent starts.
     pub now: Instant,
@@ -49,9 +49,16 @@ pub struct HostSetup {
     /// Unix time at which the driver's clock was zero, s. Sequence numbers that begin with the present time grow across
     /// restarts of a host.
     pub epoch: u64,
-    /// Keys for signatures of datagrams. Datagrams are signed with the first key, and those of neighbours are accepted with any.
+    /// Keys for signatures of datagrams. Each key signs all datagrams, and those of neighbours are accepted with any.
     /// Empty: datagrams are not signed.
     pub keys: Vec<[u8; 32]>,
+}
+
+impl fmt::Debug for HostSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { now, epoch, .. } = self;
+        f.debug_struct("HostSetup").field("now", now).field("epoch", epoch).finish_non_exhaustive()
+    }
 }
 
 /// An interface of the host that is up.

@@ -9,12 +9,13 @@ use multihop_routing::host::HostRefusal;
 use sha2::Sha256;
 
 use super::wire::{PORT, Trailer};
+use crate::keys::Keys;
 use crate::replay::{Checked, Counters, Proof};
 
 /// Keys of this host, its packet counter, and the counters of neighbours.
 #[derive(Clone, Debug)]
 pub(super) struct Authentication {
-    keys: Vec<[u8; 32]>,
+    keys: Keys,
     counters: Counters,
 }
 
@@ -28,7 +29,7 @@ pub(super) struct Ends {
 impl Authentication {
     /// Creates the authentication with these keys, each of which signs all packets; `None` without keys.
     pub(super) fn new(keys: Vec<[u8; 32]>, rng: Rng) -> Option<Self> {
-        (!keys.is_empty()).then(|| Self { keys, counters: Counters::new(rng) })
+        (!keys.is_empty()).then(|| Self { keys: Keys(keys), counters: Counters::new(rng) })
     }
 
     /// Counter and index of the next packet, the value of its PC TLV.
@@ -39,7 +40,7 @@ impl Authentication {
     /// Appends a MAC TLV of each key to a packet.
     pub(super) fn sign(&self, ends: Ends, bytes: &mut Vec<u8>) {
         let packet = bytes.len();
-        for key in &self.keys {
+        for key in &self.keys.0 {
             let tag = mac(key, ends, &bytes[..packet]).finalize().into_bytes();
             bytes.extend([MAC, TAG]);
             bytes.extend(tag);
@@ -55,7 +56,7 @@ impl Authentication {
             return Err(HostRefusal::Unsigned);
         }
         let is_valid =
-            |tag: &[u8]| self.keys.iter().any(|key| mac(key, ends, packet).verify_slice(tag).is_ok());
+            |tag: &[u8]| self.keys.0.iter().any(|key| mac(key, ends, packet).verify_slice(tag).is_ok());
         if tags.any(is_valid) { Ok(()) } else { Err(HostRefusal::WrongKey) }
     }
 
@@ -137,6 +138,7 @@ mod tests {
         let (mut sender, receiver) = (host(1, &[7, 8]), host(2, &[8]));
         let bytes = signed(&mut sender, &[]);
         assert_eq!(receiver.admits(ENDS, &bytes), Ok(()));
+        assert!(format!("{receiver:?}").contains("Keys(1)"), "without the key");
         assert_eq!(host(3, &[9]).admits(ENDS, &bytes), Err(HostRefusal::WrongKey));
         let other = Ends { from: B, to: A };
         assert_eq!(receiver.admits(other, &bytes), Err(HostRefusal::WrongKey), "other addresses");

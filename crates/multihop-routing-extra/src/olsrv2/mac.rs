@@ -13,20 +13,21 @@ use multihop_routing::host::HostRefusal;
 use multihop_wire::reader::Reader;
 use sha2::Sha256;
 
+use crate::keys::Keys;
 use crate::replay::{Checked, Counters, Proof};
 use crate::rfc5444::{self, Tlv};
 
 /// Keys of this host, its packet counter, and the counters of neighbours.
 #[derive(Clone, Debug)]
 pub(super) struct Authentication {
-    keys: Vec<[u8; 32]>,
+    keys: Keys,
     counters: Counters,
 }
 
 impl Authentication {
     /// Creates the authentication with these keys, each of which signs all packets; `None` without keys.
     pub(super) fn new(keys: Vec<[u8; 32]>, rng: Rng) -> Option<Self> {
-        (!keys.is_empty()).then(|| Self { keys, counters: Counters::new(rng) })
+        (!keys.is_empty()).then(|| Self { keys: Keys(keys), counters: Counters::new(rng) })
     }
 
     /// Numbers and signs a packet that leaves from an address; returns its bytes.
@@ -34,7 +35,7 @@ impl Authentication {
         packet.tlvs.push(tlv(TIMESTAMP, 0, self.counters.next().to_vec()));
         let mut content = Vec::new();
         packet.emit(&mut content);
-        for key in &self.keys {
+        for key in &self.keys.0 {
             let tag = mac(key, from, &content).finalize().into_bytes();
             packet.tlvs.push(tlv(ICV, SOURCE_SPECIFIC, [&METHOD[..], &tag].concat()));
         }
@@ -50,7 +51,7 @@ impl Authentication {
             return Err(HostRefusal::Unsigned);
         }
         let is_valid =
-            |tag: &&[u8]| self.keys.iter().any(|key| mac(key, from, &content).verify_slice(tag).is_ok());
+            |tag: &&[u8]| self.keys.0.iter().any(|key| mac(key, from, &content).verify_slice(tag).is_ok());
         if tags.iter().take(MAX_TAGS).any(is_valid) { Ok(()) } else { Err(HostRefusal::WrongKey) }
     }
 
@@ -157,6 +158,7 @@ mod tests {
         let (mut sender, receiver) = (host(1, &[7, 8]), host(2, &[8]));
         let bytes = sender.sign(A, packet());
         assert_eq!(receiver.admits(A, &bytes), Ok(()));
+        assert!(format!("{receiver:?}").contains("Keys(1)"), "without the key");
         assert_eq!(host(3, &[9]).admits(A, &bytes), Err(HostRefusal::WrongKey));
         assert_eq!(receiver.admits(B, &bytes), Err(HostRefusal::WrongKey), "another source");
         let signed = host(1, &[8]).sign(A, packet());
