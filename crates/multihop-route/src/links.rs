@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::config::Routing;
 use crate::delay::{Known, LocalDelay, Look, QueueGauge, Radio, transmissions};
 
-/// Samples the queues of interfaces eight times between two HELLOs, and the counters of Wi-Fi cards once.
+/// Samples the queues of interfaces eight times between two HELLOs, and the counters of Wi-Fi cards once. While no interface
+/// has a queue, one sample between two HELLOs checks whether there is one.
 #[derive(Debug)]
 pub(crate) struct LinkMonitor {
     /// Interval between two measurements.
@@ -87,11 +88,12 @@ impl LinkMonitor {
 
     /// Samples these interfaces, and the neighbours of each. Returns whether new averages exist.
     pub(crate) fn look(&mut self, now: Instant, interfaces: &[u32], neighbours: &[(u32, IpAddr)]) -> bool {
-        self.due = now + self.every;
-        self.looks += 1;
         self.interfaces.retain(|index, _| interfaces.contains(index));
-        let is_end = self.looks.is_multiple_of(LOOKS);
         let mut done = self.look_at_queues(now, interfaces);
+        let step = self.step();
+        self.due = now + self.every * u64::from(step);
+        self.looks += 1;
+        let is_end = step == LOOKS || self.looks.is_multiple_of(LOOKS);
         if is_end {
             self.interfaces.values_mut().for_each(|one| one.gauge.average(self.weight));
             done = done.and(self.look_at_radios(now, interfaces));
@@ -101,6 +103,11 @@ impl LinkMonitor {
             tracing::debug!("cannot read the state of queues and radios: {error}");
         }
         is_end
+    }
+
+    /// Time until the next sample, in intervals between samples of queues.
+    fn step(&self) -> u32 {
+        if self.interfaces.values().any(|one| one.queue.is_some()) { 1 } else { LOOKS }
     }
 
     fn look_at_queues(&mut self, now: Instant, interfaces: &[u32]) -> io::Result<()> {
@@ -264,6 +271,19 @@ mod tests {
         assert_eq!(take(100, 50), Some(1_500), "the card counts anew");
         assert_eq!(take(200, 50), Some(1_000));
         assert_eq!(tracked.radio().rate, Some(54_000_000));
+    }
+
+    #[test]
+    fn interfaces_without_queues_are_sampled_once_between_two_hellos() {
+        let metric = multihop_routing::olsr::Metric::default();
+        let config = multihop_routing::olsr::Config::rfc().with_metric(metric);
+        let mut links = LinkMonitor::new(Instant::ZERO, &Routing::Olsr(config)).unwrap();
+        links.interfaces.insert(7, Interface::default());
+        assert_eq!(links.every * u64::from(links.step()), Duration::from_secs(2));
+        let kind = "fq_codel".to_owned();
+        let queue = Queue { interface: 7, kind, is_root: true, packets: 0, bytes: 0, sent: 0 };
+        links.interfaces.insert(8, Interface { queue: Some(queue), ..Interface::default() });
+        assert_eq!(links.every * u64::from(links.step()), Duration::from_millis(250));
     }
 
     #[test]
