@@ -34,10 +34,11 @@ class Host:
         """Processor time in seconds, resident memory and its private part in kB of the daemon."""
         assert self.daemon is not None
         folder = Path(f"/proc/{self.daemon.pid}")
-        times = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+        # Nanoseconds, unlike the ticks of 10 ms in /proc/PID/stat.
+        times = [int(task.read_text().split()[0]) for task in folder.glob("task/*/schedstat")]
         status = (folder / "status").read_text()
         memory = [int(re.search(rf"{name}:\s+(\d+)", status)[1]) for name in ("VmRSS", "RssAnon")]  # type: ignore[index]
-        return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"), memory[0], memory[1]
+        return sum(times) / 1e9, memory[0], memory[1]
 
 
 def ip(*words: str) -> None:
