@@ -3,6 +3,7 @@
 mod load;
 mod report;
 mod reserve;
+mod updates;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -29,11 +30,12 @@ use crate::links::LinkMonitor;
 use crate::parameters::Parameters;
 use crate::paths::is_segment;
 use crate::prefix::{Family, is_of_link};
-use crate::router::{Datagram, PacketOutcome, Port, Revision, Router};
+use crate::router::{Datagram, PacketOutcome, Port, Router};
 use crate::socket::PortSocket;
 use crate::status::Reporter;
 use load::Load;
 use reserve::Reserver;
+use updates::Updates;
 use watch::Watched;
 
 /// Reason for which a daemon cannot start or continue.
@@ -146,10 +148,7 @@ struct Daemon {
     parameters: Parameters,
     load: Load,
     buffer: Vec<u8>,
-    /// Instant of the next update of the kernel's routes.
-    update_at: Option<Instant>,
-    /// State of the router at the last update.
-    updated: Option<Revision>,
+    updates: Updates,
     /// Instant at which interfaces that could not be opened are tried again.
     retry_at: Option<Instant>,
     /// Instant until which the routes of a restarted agent remain in the kernel.
@@ -204,8 +203,7 @@ impl Daemon {
             parameters,
             load: Load::new(),
             buffer: vec![0; LARGEST],
-            update_at: None,
-            updated: None,
+            updates: Updates::default(),
             retry_at: None,
             keep_until: None,
             watched: Watched::default(),
@@ -264,18 +262,18 @@ impl Daemon {
             self.keep_until = None;
             self.update_soon(now);
         }
-        if is_due(self.update_at) {
+        if is_due(self.updates.at) {
             self.update(now);
         }
         Ok(())
     }
 
     fn update(&mut self, now: Instant) {
-        self.update_at = None;
+        self.updates.begin(now);
         self.load.measure();
         let routes = self.router.routes(now);
         // After `routes`, which computes stale routes: the revision counts these as a change that is still to come.
-        self.updated = self.router.revision();
+        self.updates.follow(self.router.revision());
         self.watch(now, &routes);
         let is_part = self.installed.update(&routes, self.router.config(), self.keep_until.is_some());
         self.update_paths(now);
@@ -318,13 +316,18 @@ impl Daemon {
             return;
         }
         self.router.set_local_delays(now, |of| links.local_delay(of.interface, of.address).micros());
-        self.update_soon(now);
+        self.update_if_changed(now);
     }
 
-    /// Schedules one update for changes that come close together. After an update that took much time the
-    /// next one is later.
+    /// Schedules an update of the kernel's routes, later after one that took much processor time.
     fn update_soon(&mut self, now: Instant) {
-        self.update_at.get_or_insert((now + UPDATE_AFTER).max(self.load.routes.ready_at()));
+        self.updates.soon(now, self.load.routes.ready_at());
+    }
+
+    /// Schedules an update unless the routes must be those of the last update.
+    fn update_if_changed(&mut self, now: Instant) {
+        let (revision, cost_interval) = (self.router.revision(), self.router.cost_interval());
+        self.updates.if_changed(now, self.load.routes.ready_at(), revision, cost_interval);
     }
 
     fn send(&self, datagram: &Datagram) {
@@ -339,7 +342,7 @@ impl Daemon {
     fn wait(&mut self, now: Instant, stop: &Stop) -> Result<(), RouteError> {
         let timer = self.router.poll_timeout().map(|at| at.max(self.load.timers.ready_at()));
         let is_reading = self.load.reading.is_ready(now);
-        let due = earliest(timer, self.update_at);
+        let due = earliest(timer, self.updates.at);
         let due = earliest(due, self.load.inbox.ready_at());
         let due = earliest(due, (!is_reading).then(|| self.load.reading.ready_at()));
         let due = earliest(due, earliest(self.retry_at, self.keep_until));
@@ -438,14 +441,6 @@ impl Daemon {
         }
         if has_changed {
             self.update_if_changed(now);
-        }
-    }
-
-    /// Schedules an update unless the routes must be those of the last update.
-    fn update_if_changed(&mut self, now: Instant) {
-        let revision = self.router.revision();
-        if revision.is_none() || revision != self.updated {
-            self.update_soon(now);
         }
     }
 
@@ -657,9 +652,6 @@ impl<T, E: Into<io::Error>> Tried<T> for Result<T, E> {
 
 /// Number of polled descriptors before the descriptors of the status sockets.
 const FIXED: usize = 2;
-/// Delay before routes are updated, so that the changes of one flood, or of several neighbours, are applied
-/// together.
-const UPDATE_AFTER: Duration = Duration::from_millis(50);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Number of datagrams read from one interface before the next interface is read.
 const TURN: usize = 64;

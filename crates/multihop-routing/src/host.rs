@@ -183,6 +183,12 @@ pub trait HostAgent: fmt::Debug + Send {
     /// The routes in use, the cheapest first.
     fn routes(&self) -> Vec<HostRoute>;
 
+    /// Number that grows when routes or neighbours may have changed, so that the driver compares routes only then.
+    /// `None`, the default: they may change with every call.
+    fn revision(&self) -> Option<u64> {
+        None
+    }
+
     /// Neighbours from which messages arrived recently.
     fn neighbours(&self) -> Vec<HostNeighbour>;
 

@@ -130,7 +130,7 @@ pub struct Datagram {
 
 /// State of a router of which its routes are a function.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Revision(u64, u64);
+pub(crate) struct Revision(pub(crate) u64, pub(crate) u64);
 
 /// Next hop, interface, length and cost of the route to a destination.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
@@ -552,12 +552,20 @@ impl Router {
         to.is_routable() && (within.is_empty() || within.iter().any(|network| network.contains(to)))
     }
 
-    /// State of which the routes are a function; `None` if they may change at any time.
+    /// State of which the routes are a function, apart from [costs](Self::cost_interval); `None` if they may change at any
+    /// time.
     pub(crate) fn revision(&self) -> Option<Revision> {
         match &self.agent.as_ref()?.protocol {
-            Protocol::Olsr(olsr) => Some(Revision(olsr.revision()?, self.neighbours.changes)),
-            Protocol::Aodv(_) | Protocol::Extension(_) => None,
+            Protocol::Olsr(olsr) => Some(Revision(olsr.revision(), self.neighbours.changes)),
+            Protocol::Extension(agent) => Some(Revision(agent.revision()?, 0)),
+            Protocol::Aodv(_) => None,
         }
+    }
+
+    /// Time in which each link has a new cost, if routes are chosen by measured costs: the interval of HELLOs.
+    pub(crate) fn cost_interval(&self) -> Option<Duration> {
+        let Routing::Olsr(config) = &self.config.routing else { return None };
+        config.metric.map(|_| config.hello_interval)
     }
 
     /// All routes that the agent has at `now`, by their destination.

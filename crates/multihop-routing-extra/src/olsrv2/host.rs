@@ -42,6 +42,8 @@ struct Host {
     rng: Rng,
     /// Unix time at which the clock was zero, s.
     epoch: u64,
+    /// Number of changes of what routes and neighbours depend on.
+    revision: u64,
 }
 
 /// The agent of one family, and the names of its addresses.
@@ -88,6 +90,7 @@ impl HostConfig for Config {
             within: Vec::new(),
             rng,
             epoch: setup.epoch,
+            revision: 0,
         })
     }
 
@@ -146,6 +149,7 @@ impl Host {
                 agent.networks = networks;
             }
         }
+        self.revision += 1;
         self.settle(now);
     }
 
@@ -153,7 +157,7 @@ impl Host {
     fn settle(&mut self, now: Instant) {
         for at in 0..self.families.len() {
             if let Some(agent) = &mut self.families[at].agent {
-                agent.find_routes();
+                self.revision += u64::from(agent.find_routes());
             }
             while let Some(output) = self.families[at].agent.as_mut().and_then(|agent| agent.poll_output(now))
             {
@@ -233,7 +237,9 @@ impl Host {
             if let Message::Hello(hello) = message {
                 hello.validity = hello.validity.min(TimeCode::at_least(MAX_VALIDITY));
                 let name = hello.addresses.first().copied().unwrap_or(hello.originator);
-                if let Some(before) = known.names[at].replace(name).filter(|before| *before != name) {
+                let before = known.names[at].replace(name);
+                self.revision += u64::from(before != Some(name));
+                if let Some(before) = before.filter(|before| *before != name) {
                     agent.links.keep(now, |link| link.address != before);
                 }
             }
@@ -386,7 +392,9 @@ impl HostAgent for Host {
 
     fn handle_timeout(&mut self, now: Instant) {
         let hold = self.config.neighbour_hold * 2;
+        let before = self.neighbours.len();
         self.neighbours.retain(|_, known| now.saturating_since(known.heard) < hold);
+        self.revision += u64::from(self.neighbours.len() < before);
         for family in &mut self.families {
             family.addresses.advance(now);
             if let Some(agent) = &mut family.agent {
@@ -434,6 +442,10 @@ impl HostAgent for Host {
         let mut routes: Vec<_> = cheapest.into_values().collect();
         routes.sort_by_key(|route| route.cost);
         routes
+    }
+
+    fn revision(&self) -> Option<u64> {
+        Some(self.revision)
     }
 
     fn neighbours(&self) -> Vec<HostNeighbour> {

@@ -102,7 +102,8 @@ impl Agent {
             Some(before) if !tc.advertised.complete => merged(before, &tc.advertised),
             _ => tc.advertised.clone(),
         };
-        self.stale.routes |= before.is_none_or(|before| before.links != learned.links);
+        self.stale.routes |=
+            before.is_none_or(|before| before.links != learned.links || before.networks != learned.networks);
         self.topology.put(tc.originator, learned, now + tc.validity.time());
     }
 }

@@ -14,7 +14,7 @@ use super::{Agent, Arrival};
 impl Agent {
     pub(super) fn send_hello(&mut self, now: Instant) {
         self.elect();
-        if self.stale.routes {
+        if self.stale.routes || self.stale.costs {
             self.routes.forget();
         }
         let links = self.declared_links(now);

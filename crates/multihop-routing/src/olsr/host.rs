@@ -35,6 +35,8 @@ pub(super) struct Host {
     pub(super) senders: Senders,
     /// Number of flooded messages for which the tables had no room.
     pub(super) refused: u64,
+    /// Number of computations of routes after changes of links or networks.
+    changes: u64,
 }
 
 impl Agent {
@@ -52,6 +54,7 @@ impl Agent {
             networks: Table::new(),
             senders: Table::new(),
             refused: 0,
+            changes: 0,
         }));
         self
     }
@@ -129,10 +132,17 @@ impl Agent {
         Some(next_hop)
     }
 
-    /// Number that grows when routes or networks may have changed. `None` if next hops may change at any time, because routes
-    /// are chosen by cost.
-    pub fn revision(&self) -> Option<u64> {
-        self.pricing.is_none().then(|| self.counters.computations + u64::from(self.stale.routes))
+    /// Number that grows when links or networks have changed, so that routes may differ. Routes by cost may change without
+    /// it. Zero in simulations.
+    pub fn revision(&self) -> u64 {
+        self.host.as_ref().map_or(0, |host| host.changes + u64::from(self.stale.routes))
+    }
+
+    /// Counts a computation of routes after a change of links or networks.
+    pub(super) fn count_change(&mut self) {
+        if let Some(host) = &mut self.host {
+            host.changes += 1;
+        }
     }
 
     /// Networks that other hosts announce, sorted by gateway.

@@ -130,6 +130,8 @@ pub struct Counters {
 struct Stale {
     mprs: bool,
     routes: bool,
+    /// Whether routes are stale because costs of links have changed.
+    costs: bool,
     /// Whether links have changed since the last HELLO.
     hello: bool,
     /// Whether neighbours or selectors have changed since the last TC.
@@ -415,7 +417,7 @@ impl Agent {
         self.stale.tc |= self.selectors.expire(now);
         self.stale.routes |= self.topology.expire(now);
         self.stale.routes |= self.interfaces.expire(now);
-        self.stale.routes |= self.pricing.as_mut().is_some_and(|pricing| pricing.expire(now));
+        self.stale.costs |= self.pricing.as_mut().is_some_and(|pricing| pricing.expire(now));
         self.expire_host(now);
     }
 
@@ -451,7 +453,11 @@ impl Agent {
     }
 
     fn find_routes(&mut self) -> bool {
-        let stale = core::mem::take(&mut self.stale.routes);
+        if core::mem::take(&mut self.stale.routes) {
+            self.count_change();
+            self.stale.costs = true;
+        }
+        let stale = core::mem::take(&mut self.stale.costs);
         if stale {
             let Self { address: own, neighbours, two_hops, topology, .. } = self;
             let known = Known { own: *own, neighbours, two_hops, topology };

@@ -126,7 +126,7 @@ impl Agent {
     /// neighbour, and cost in the unit of the metric. Neighbours that are not listed have no additional cost.
     pub fn set_local_delays(&mut self, costs: &[(Ipv4Addr, u32)]) {
         if let Some(pricing) = &mut self.pricing {
-            self.stale.routes |= pricing.gauges.set_local_delays(costs);
+            self.stale.costs |= pricing.gauges.set_local_delays(costs);
         }
     }
 
@@ -153,7 +153,7 @@ impl Agent {
         let counts = metric.switching.own_load && packet.previous_hop.is_none();
         if counts && held.count(now, destination) {
             pricing.own_load = held.own_load(self.address);
-            self.stale.routes = true;
+            self.stale.costs = true;
         }
         pricing.held = held;
         self.pricing = Some(pricing);
@@ -169,7 +169,7 @@ impl Agent {
         let own = self.address_of(arrival.interface);
         if let Some(pricing) = &mut self.pricing {
             let Pricing { metric, gauges, .. } = &mut **pricing;
-            self.stale.routes |= gauges.hear(arrival.at, [arrival.from, own], report, metric, until);
+            self.stale.costs |= gauges.hear(arrival.at, [arrival.from, own], report, metric, until);
         }
     }
 
@@ -190,7 +190,7 @@ impl Agent {
         let Some(pricing) = &mut self.pricing else { return };
         if costs.quantity == pricing.metric.kind.quantity {
             let before = pricing.prices.get(message.originator);
-            self.stale.routes |= before != Some(costs);
+            self.stale.costs |= before != Some(costs);
             pricing.prices.put(message.originator, costs.clone(), until);
         }
     }

@@ -102,3 +102,22 @@ fn an_expired_link_changes_the_revision() {
     updated(&mut router, at(30));
     assert!(router.routes(at(30)).is_empty());
 }
+
+#[test]
+fn new_costs_of_links_leave_the_revision() {
+    let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
+    let routing = Routing::Olsr(olsr::Config::rfc().with_metric(metric));
+    let addresses: [&[_]; 2] = [&[address(1, 1)], &[NEIGHBOUR]];
+    let mut net = Net::new(&addresses, &Config { routing, ..Config::default() }).link((0, 0), (1, 0));
+    net.run(20);
+    let (now, router) = (net.now, &mut net.routers[0]);
+    let before = updated(router, now);
+    let cost = |router: &mut Router| router.routes(now)[&Prefix::host(NEIGHBOUR)].cost.unwrap();
+    let cheap = cost(router);
+    router.set_local_delays(now, |_| 7_000);
+    assert_eq!(router.revision(), Some(before));
+    assert_eq!((cost(router), router.revision()), (cheap + 7_000, Some(before)));
+    assert_eq!(router.cost_interval(), Some(Duration::from_secs(2)));
+    router.handle_timeout(at(60));
+    assert_ne!(router.revision(), Some(before), "a lost link");
+}

@@ -217,3 +217,22 @@ fn a_neighbour_that_changes_its_addresses_has_one_link() {
     host.handle_timeout(Instant::ZERO + Duration::from_secs(67));
     assert_eq!(host.routes(), []);
 }
+
+#[test]
+fn only_changes_of_links_and_networks_change_the_revision() {
+    let ring = [[(0, 0), (1, 0)], [(1, 1), (2, 0)], [(2, 1), (3, 0)], [(3, 1), (0, 1)]];
+    let mut net = Net::new(&[&[], &[], &[], &[]], &ring);
+    net.run(60);
+    let (settled, routes) = (net.hosts[0].revision(), net.hosts[0].routes());
+    net.run(60);
+    assert_eq!((net.hosts[0].revision(), net.hosts[0].routes()), (settled, routes), "nothing has changed");
+    let now = net.now;
+    net.hosts[2].set_networks(now, vec![(IpAddr::from([192, 168, 0, 0]), 16)], Vec::new());
+    net.run(20);
+    let with = net.hosts[0].revision();
+    assert_ne!(with, settled, "a new network");
+    assert!(net.hosts[0].routes().iter().any(|route| route.destination.1 == 16));
+    net.cables.pop();
+    net.run(30);
+    assert_ne!(net.hosts[0].revision(), with, "a cut cable");
+}
