@@ -16,10 +16,6 @@ impl Agent {
     /// interface declares its own links in HELLOs, which list neighbours over other interfaces, too. Flooded
     /// messages leave over all interfaces. A packet of another node leaves over a different interface than it
     /// arrived, if the next hop has a link there that costs at most twice as much.
-    ///
-    /// Each interface declares its own links in HELLOs, which name neighbours over other interfaces, too. Flooded messages leave over
-    /// all interfaces. A packet of another node leaves over another interface than it came, if the next hop has a link there that
-    /// costs at most twice as much.
     #[must_use]
     pub fn with_interfaces(mut self, addresses: Vec<Ipv4Addr>) -> Self {
         self.packet_sequences.resize(addresses.len().max(1), 0);
