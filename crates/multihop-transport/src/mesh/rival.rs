@@ -83,10 +83,15 @@ impl Rival {
     }
 
     /// Begins to compete if others fill the queue, and returns whether the flow competes. Only on a wire does the queue alone
-    /// show others; elsewhere a queue that is full to its end must show them, too.
+    /// show others; elsewhere a queue that is full to its end must show them, too, and that of the flow's own start must have
+    /// been short since.
     pub(super) fn begins(&mut self, now: Instant, queue: Queue, window: f64, is_wire: bool) -> bool {
         let signs = &self.signs;
-        let has_others = || signs.is_full(now, queue) || (is_wire && signs.others_stay(now, queue, window));
+        let may_be_of_others = is_wire || signs.gap.get().is_some();
+        let has_others = || {
+            (may_be_of_others && signs.is_full(now, queue))
+                || (is_wire && signs.others_stay(now, queue, window))
+        };
         if self.competition.is_none() && has_others() {
             // The flow has yielded since then.
             let window = self.signs.window(queue.base).max(window);
@@ -293,7 +298,10 @@ mod tests {
         assert!(!yields_to(51.0, 11), "more than half is left");
         assert!(!yields_to(49.0, 10), "flows of mesh come to equal rates");
         let mut unknown = Rival::default();
-        unknown.on_delay(at(0), queue(8), 100.0);
+        unknown.on_delay(at(0), queue(12), 100.0);
+        unknown.on_loss(at(0));
+        assert!(!unknown.begins(at(2000), queue(12), 100.0, false), "the queue is perhaps that of the start");
+        unknown.on_delay(at(2001), queue(8), 100.0);
         unknown.on_delay(at(1), queue(12), 100.0);
         assert!(!unknown.begins(at(20_000), queue(12), 10.0, false), "the path is perhaps no wire");
     }
