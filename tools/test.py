@@ -202,7 +202,9 @@ def old_kernel() -> Counts:
     """Run the tests of the congestion controls on Debian's kernel, the oldest supported one."""
     program = rust_tests.find("multihop-ebpf", "it", ["--workspace", *FEATURES, "--locked"])
     words = [str(program), "--show-output", "--test-threads=1", "root_"]
-    code, lines = stream([sys.executable, "tools/vm.py", "--seconds", "240", "--", *words])
+    # A test carries packets between namespaces through a device of the module.
+    machine = ["--modules", "tun", "--seconds", "240"]
+    code, lines = stream([sys.executable, "tools/vm.py", *machine, "--", *words])
     missing = [reason for line in lines if (reason := skip_reason(line)) and "virtual machine: " in reason]
     return Counts(skipped=missing) if missing else count_cargo(lines, code)
 
