@@ -316,6 +316,9 @@ impl Control {
     /// whether to compete.
     fn update_wire(&mut self, now: Instant, report: Report, base: Duration) {
         let Stage::Steady { rate, .. } = self.stage else { return };
+        if self.wire.is_excluded() {
+            return;
+        }
         let carried = if report.is_limited { self.carried().unwrap_or(0.0) } else { 0.0 };
         if self.wire.detects(report.queueing, base, carried) {
             self.stage = Stage::Start { window: self.window() };

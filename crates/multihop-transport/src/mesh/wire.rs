@@ -91,6 +91,11 @@ impl Wire {
         self.dips = Dips::NEVER;
     }
 
+    /// Whether the path is no wire for the rest of the connection.
+    pub(super) fn is_excluded(&self) -> bool {
+        self.state == State::Excluded
+    }
+
     /// Begins anew on a path of this length.
     pub(super) fn set_hops(&mut self, hops: u8) {
         if self.state != State::Excluded {
