@@ -4,8 +4,8 @@
     python3 tools/count_words.py            a table of sections
     python3 tools/count_words.py --pages    also each page
 
-A word has a letter or a digit, so that the lines of tables do not count. Outputs of commands
-(`<!-- prints: -->`) and text between `<!-- made by -->` and `<!-- end -->` count as generated.
+A word has a letter or a digit, so that the lines of tables do not count. Outputs of commands and quoted
+files (`<!-- prints: -->`) and text between `<!-- made by -->` and `<!-- end -->` count as generated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ START = (
 )
 MODELS = ("deviations", "determinism", "performance")
 SECTIONS = ("start", "tutorials", "how-to", "concepts", "reference", "models", "project")
-MADE = re.compile(r"<!-- made by .*?<!-- end -->|<!-- prints: .*?-->\n\n```\n.*?```\n", re.DOTALL)
+MADE = re.compile(r"<!-- made by .*?<!-- end -->|<!-- prints: .*?-->\n\n```[^\n]*\n.*?```\n", re.DOTALL)
 WORD = re.compile(r"\S*\w\S*")
 
 

@@ -5,8 +5,8 @@ A block of a document that shows an output stands below a comment that names the
 
     <!-- prints: multihop run scenarios/chain-4.toml -->
 
-`.venv/bin/python tools/outputs.py` rewrites the blocks. With `--check` it changes nothing and exits with 1
-if it would; times that a run took do not count.
+The block may have a language, as for a quoted file. `.venv/bin/python tools/outputs.py` rewrites the blocks.
+With `--check` it changes nothing and exits with 1 if it would; times that a run took do not count.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ DOCUMENTS = [
     "docs/how-to/study.md",
     "docs/commands.md",
     "docs/emulation.md",
+    "docs/extending.md",
 ]
-BLOCK = re.compile(r"<!-- prints: (?P<command>.+?) -->\n\n```\n(?P<output>.*?)```\n", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- prints: (?P<command>.+?) -->\n\n```(?P<language>[^\n]*)\n(?P<output>.*?)```\n", re.DOTALL
+)
 TOOK = re.compile(r"\b(in|took) \d+\.\d+ s\b")
 
 
@@ -58,17 +61,18 @@ class Shown:
 
     whole: str
     command: str
+    language: str
     output: str
 
     def with_output(self, output: str) -> str:
         """The block with another output."""
-        return f"<!-- prints: {self.command} -->\n\n```\n{output}```\n"
+        return f"<!-- prints: {self.command} -->\n\n```{self.language}\n{output}```\n"
 
 
 def blocks(text: str) -> Iterator[Shown]:
     """The outputs in a document."""
     for block in BLOCK.finditer(text):
-        yield Shown(block[0], block["command"], block["output"])
+        yield Shown(block[0], block["command"], block["language"], block["output"])
 
 
 def run(command: str) -> str:
