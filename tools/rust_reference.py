@@ -3,12 +3,14 @@
 
 A table stands between `<!-- made by tools/rust_reference.py: TYPE -->` and `<!-- end -->`. TYPE is a struct
 of a JSON document, a configuration, a trait, an enumeration of inputs, outputs or events, or `Quantity` for
-all quantities that built-in transports declare. With `--check` the script changes nothing and exits with 1 if
-it would.
+all quantities that built-in transports declare. A first comment of a file in `crates`, behind its line
+`//! # Bytes`, stands between `<!-- made by tools/rust_reference.py: bytes of FILE -->` and `<!-- end -->`.
+With `--check` the script changes nothing and exits with 1 if it would.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -30,6 +32,7 @@ DOCUMENTS = {
     "docs/emulation.md": ["multihop-emulate/src/lateness.rs", "multihop-sim/src/live/lateness.rs"],
     "docs/net-programs.md": ["multihop-cli/src/net/perf_document.rs"],
     "docs/control.md": ["multihop-sim/src/live/counters.rs"],
+    "docs/wire.md": [],
     "docs/extending.md": [
         *(
             "multihop-transport/src/" + name
@@ -40,6 +43,10 @@ DOCUMENTS = {
 }
 BLOCK = re.compile(
     r"(<!-- made by tools/rust_reference\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL | re.MULTILINE
+)
+BYTES = re.compile(
+    r"^(#+) ([^\n]*\n\n<!-- made by tools/rust_reference\.py: bytes of (\S+) -->\n).*?(<!-- end -->)",
+    re.DOTALL | re.MULTILINE,
 )
 STRUCT = re.compile(
     r"((?:^///[^\n]*\n)+)(?:^#\[[^\n]*\n)*^pub(?:\(crate\))? (struct|enum) (\w+) \{\n(.*?)^\}",
@@ -106,9 +113,22 @@ def document(name: str, text: str) -> str:
     source = "\n".join((CRATES / path).read_text(encoding="utf-8") for path in DOCUMENTS[name])
     structs = dict(structs_of(source))
     whole = dict(interfaces_of(source)) | {"Quantity": quantity_reference.table()}
-    return BLOCK.sub(
+    text = BLOCK.sub(
         lambda block: f"{block[1]}\n{whole.get(block[2]) or tables(block[2], structs)}\n{block[3]}", text
     )
+    return BYTES.sub(
+        lambda block: f"{block[1]} {block[2]}\n{bytes_of(block[3], len(block[1]))}\n\n{block[4]}", text
+    )
+
+
+def bytes_of(path: str, level: int) -> str:
+    """Bytes of a protocol, from the first comment of a file, below a heading of this level."""
+    lines = itertools.takewhile(
+        lambda line: line.startswith("//!"), (CRATES / path).read_text(encoding="utf-8").splitlines()
+    )
+    comment = "\n".join(line.removeprefix("//!").removeprefix(" ") for line in lines)
+    text = comment.split("# Bytes\n", 1)[1].strip().replace("```text\n", "```\n")
+    return f"Code: `crates/{path}`\n\n" + re.sub(r"^##", "#" * (level + 1), text, flags=re.MULTILINE)
 
 
 def interfaces_of(source: str) -> Iterator[tuple[str, str]]:

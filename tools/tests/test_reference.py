@@ -1,6 +1,7 @@
 """The reference of scenario files."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -170,3 +171,16 @@ def test_only_what_lies_between_the_marks_is_replaced() -> None:
     begin, end = scenario_reference.BEGIN, scenario_reference.END
     text = f"a\n{begin}\nold\n{end}\nb\n"
     assert scenario_reference.insert(text, "new\n") == f"a\n{begin}\n\nnew\n\n{end}\nb\n"
+
+
+def test_the_bytes_of_a_comment_are_below_the_heading_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["Segments.", "", "# Bytes", "", "One byte.", "", "## Header", "", "```text", "00", "```"]
+    comment = "".join(f"//! {line}".rstrip() + "\n" for line in lines)
+    (tmp_path / "tpa.rs").write_text(comment + "\nuse core::fmt;\n", encoding="utf-8")
+    monkeypatch.setattr(rust_reference, "CRATES", tmp_path)
+    begin, end = "<!-- made by tools/rust_reference.py: bytes of tpa.rs -->\n", "<!-- end -->\n"
+    page = rust_reference.document("docs/wire.md", f"a\n\n## TPA\n\n{begin}old\n{end}b\n")
+    section = "Code: `crates/tpa.rs`\n\nOne byte.\n\n### Header\n\n```\n00\n```\n"
+    assert page == f"a\n\n## TPA\n\n{begin}\n{section}\n{end}b\n"

@@ -1,5 +1,7 @@
 //! The description of a file that the source signs, and the layout of its blocks.
 //!
+//! # Bytes
+//!
 //! | bytes of the header | field |
 //! |---|---|
 //! | 1 | version: 1 |

@@ -1,5 +1,7 @@
 //! Packets that neighbours exchange.
 //!
+//! # Bytes
+//!
 //! A number in parentheses is a length in bytes; numbers are big-endian. A packet begins with three bytes:
 //!
 //! | bytes | field | meaning |

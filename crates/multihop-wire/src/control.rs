@@ -3,6 +3,56 @@
 //!
 //! Each end draws a random connection number of 32 bits and sends it in its SYN. A transport counts its segments from
 //! the connection number plus one, so that segments of earlier connections lie outside of the window.
+//!
+//! # Bytes
+//!
+//! Control segments open, keep alive and reset connections of `mesh` and of user-defined transports.
+//!
+//! | first byte | segment | bytes behind it |
+//! |---|---|---|
+//! | 0x30 | SYN | attempt from 0 (1), 0 (1), 7 (1), connection number (4), window (2), options |
+//! | 0x31 | SYN ACK | attempt of the SYN (1), 0 (1), 7 (1), connection number of the listener (4), connection number of the SYN (4), window (2), options |
+//! | 0x32 | RST | cause (1), flags (1), 0 (1), number (4), text: 0 to 200 visible ASCII characters and blanks |
+//! | 0x33 | keepalive | 0 (3), number of the sender's next segment (4) |
+//!
+//! Each end draws a random connection number of 32 bits. Receivers ignore reserved bytes, which are sent as
+//! 0. The 7 differs from the flags of every TPA segment.
+//!
+//! | RST | number |
+//! |---|---|
+//! | of an open connection | a segment that its receiver has in flight, or the receiver's next segment |
+//! | in answer to data, FIN, probe or keepalive | that of the answered segment |
+//! | in answer to an ACK | `next` of the ACK, with bit 1 of the flags: the number that the RST's receiver expects next |
+//! | in answer to a SYN | the SYN's connection number |
+//!
+//! Ends ignore RSTs with any other number, and answer none.
+//!
+//! | cause | meaning | text |
+//! |---|---|---|
+//! | 0 | the application aborted | |
+//! | 1 | unknown connection | |
+//! | 2 | unsupported version | version of the sender |
+//! | 3 | unknown mandatory option | its type |
+//! | 4 | no transport in common | the sender's transports |
+//! | 5 | no room for another connection | |
+//! | 6 | only encrypted connections | |
+//! | 7 | a rule of channels was broken | channel and rule |
+//!
+//! ## Options of a control SYN
+//!
+//! As in TPA, in at most 1000 bytes. An unknown even type is skipped, an unknown odd one refused by RST. A
+//! value out of range makes the SYN invalid, without an answer. Of several options of one type, the last
+//! counts.
+//!
+//! | type | length | value |
+//! |---|---|---|
+//! | 1 | 1 | version: 3 |
+//! | 2 | 0 to 255 | features, of which both ends use the common ones: bit n mod 8 (0 the least significant) of byte n div 8. 0: second path in encrypted connections. 1: channels. 2: SKIP in channels |
+//! | 3 | 2 to 232 | up to 8 names of transports: length (1), 1 to 28 visible ASCII characters. A listener answers with the chosen one |
+//! | 4 | 16 | cookie; zeros request one |
+//! | 6 | 1 | initial TTL of the sender's packets, from 1 |
+//! | 8 | 2 | longest payload that the sender accepts, from 1 |
+//! | 10 | 14 | limits for channels, with feature 1: channels that the receiver of the SYN may open (2), its credit in a new channel (4), length of its longest message (8) |
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -1,6 +1,17 @@
 //! Segments of user-defined transports on real networks, whose own messages have no connection.
 //!
 //! The connection number in a segment is that of its sender, as in its SYN.
+//!
+//! # Bytes
+//!
+//! | first byte | segment | bytes behind it |
+//! |---|---|---|
+//! | 0x34 | ACK | first byte of the acknowledged segment (1): 0x31, 0x33 or 0x35; 0 (2), connection number (4) |
+//! | 0x35 | close | 0 (3), connection number (4) |
+//! | 0x40 | message | 0 (1), length of the header (2), connection number (4), header, data |
+//!
+//! These segments have the connection number of their sender. An RST in answer has the same number; a
+//! keepalive has the number plus one.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,56 @@
 //! Segments of the transport `mesh`.
+//!
+//! # Bytes
+//!
+//! `mesh` has the name `mesh/3`. In simulations its segments are in IP packets with protocol 253, behind two
+//! ports (2 each).
+//!
+//! Data, FIN and probes:
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 1 | 0x10; + 1: ACK at once; + 2: more data than the receiver has room for; + 4: FIN, without payload; + 8: second path |
+//! | 1 | number of segments after which an ACK is due; 0 means 1 |
+//! | 2 | longest delay of the ACK, in units of 100 us |
+//! | 4 | number of the segment in the stream, from the connection number + 1; kept by retransmissions |
+//! | 4 | number of the transmission on its path, from the connection number + 1 |
+//! | 4 | departure by the sender's clock, us |
+//! | rest | payload |
+//!
+//! The first probe after a silence or notice repeats the oldest segment. Later probes have the next segment's
+//! number, and neither payload nor FIN.
+//!
+//! An ACK is 24 to 1048 bytes long and always fits into one datagram to its receiver:
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 2 | 0x2000 + length of the bitmap, 0 to 1024; + 0x0800 on the second path |
+//! | 2 | window: number of segments, counted from `next`, for which there is room |
+//! | 4 | `next`: first segment that has not arrived |
+//! | 4 | `newest`: largest transmission number that arrived on this path; at first the connection number of the ACK's receiver |
+//! | 4 | departure time in that transmission |
+//! | 1 | length of the longest run of segments since the last ACK, minus one. A run is segments at most 50 us apart, after a pause of 200 us or more, as in one frame of a radio |
+//! | 3 | time since that transmission's arrival, us, at most 16,777,215 |
+//! | 4 | mean queueing delay of the segments since the last ACK, us |
+//! | 0 to 1024 | bitmap: bit 0 is segment next + 1; the last byte is not zero |
+//!
+//! Numbers and times wrap. A receiver keeps segments inside its window, which never exceeds the range that an
+//! ACK can cover. A receiver drops:
+//!
+//! * an ACK that names a transmission that has not left on its path, or a `next` that was not sent;
+//! * an ACK whose `newest` is older than that of an earlier ACK of its path;
+//! * data, FIN, probes and keepalives whose number is more than 16,384 away from the next one; they get no
+//!   answer.
+//!
+//! Example: segment 5, transmission 6, sent at 7 us, with payload `ab`, asks for an ACK at once. Other
+//! segments ask for an ACK after 8 segments or 250 ms. The second line is FIN behind segment 5, the third the
+//! ACK of both at 9 us, with room for 64 segments:
+//!
+//! ```text
+//! 110809c4 00000005 00000006 00000007 6162
+//! 150809c4 00000006 00000007 00000008
+//! 20000040 00000007 00000007 00000008 00000001 00000000
+//! ```
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -1,6 +1,187 @@
 //! TPA segments (Anastasi, Ancillotti, Conti and Passarella, "Design and performance evaluation of a
 //! transport protocol for ad hoc networks", §3.1) in two framings: a header of 12 bytes inside UDP, and of 16 bytes
-//! directly over IP. Described byte by byte in `docs/wire.md`.
+//! directly over IP.
+//!
+//! # Bytes
+//!
+//! ## Versions
+//!
+//! The plain and the encrypted protocol have version 3. Ends of versions 2 and 3 refuse each other and name
+//! the version. A listener of version 2 ignores openings of version 3; a caller without an answer therefore
+//! adds a **probe** to each retransmission: a marked opening of version 2, which version 3 ignores.
+//!
+//! ## Terms
+//!
+//! A connection is the pair of addresses and ports of its ends, with one byte stream in each direction. A
+//! sender numbers its segments of at most MSS bytes by block and position. A **block** has K segments, or
+//! fewer if one has LAST. The next block begins when every segment of the current one is acknowledged.
+//!
+//! ## Header in UDP: 12 bytes
+//!
+//! ```text
+//! +-------------------------------+-----------------------+-+-+-+-+
+//! |           BlockSeq            |      BitmapData       |A|R|S|F|
+//! +-------------------------------+-----------------------+-+-+-+-+
+//! |          AckBlockSeq          |       BitmapAck       |T|L|H|0|
+//! +---------------+---------------+-----------------------+-+-+-+-+
+//! |     TxSeq     |   AckTxSeq    |            WinSize            |
+//! +---------------+---------------+-------------------------------+
+//! ```
+//!
+//! | bits | field | meaning |
+//! |---|---|---|
+//! | 16 | BlockSeq | block of the data; without data the sender's current block, before its first data the number of its SYN |
+//! | 12 | BitmapData | one bit: position of the segment in its block, bit 0 for position 0; zero without data |
+//! | 1 each | ACK, RST, SYN, FIN | flags |
+//! | 16 | AckBlockSeq | with ACK: block of BitmapAck |
+//! | 12 | BitmapAck | with ACK: segments of that block that have arrived |
+//! | 1 | T, txStat | the sender is congested or frozen, and its window is one segment |
+//! | 1 | L, LAST | this segment ends its block |
+//! | 1 | H, HELD | with ACK: the receiver's interval timer caused it |
+//! | 1 | reserved | sent as 0, ignored |
+//! | 8 | TxSeq | with data or FIN: number of the transmission in its block, from 0, retransmissions included. In a SYN: attempt. Otherwise 0 |
+//! | 8 | AckTxSeq | with ACK: TxSeq of the segment that caused the ACK, or with HELD of the segment that started the timer. With data or FIN and without ACK: requested ACK delay, ms |
+//! | 16 | WinSize | in every segment: segments of MSS bytes for which its sender has room |
+//!
+//! Example: block 0x0abc, position 1, LAST, transmission 0x11, data 0xee. The segment acknowledges positions
+//! 0 and 1 of block 0x0def, with HELD, for transmission 0x22. The segment's sender is congested and has room
+//! for 7 segments:
+//!
+//! ```text
+//! 0abc4008 0defc00e 11220007 ee
+//! ```
+//!
+//! ## Header over IP: 16 bytes
+//!
+//! IP protocol 253 (RFC 3692):
+//!
+//! | bytes | bits | field |
+//! |---|---|---|
+//! | 0 to 3 | 16, 16 | source port, destination port |
+//! | 4, 5 | 16 | Internet checksum (RFC 1071) of TCP's pseudo header with protocol 253, of the header and of the data |
+//! | 6 to 9 | 12, 12, 4, 4 | BlockSeq; BitmapData; ACK, RST, SYN, FIN; upper 4 bits of AckBlockSeq |
+//! | 10 | 8 | lower 8 bits of AckBlockSeq |
+//! | 11, 12 | 12, 4 | BitmapAck; txStat, LAST, HELD, reserved |
+//! | 13 to 15 | 8 each | TxSeq, AckTxSeq, WinSize |
+//!
+//! The same example from 10.0.0.1, port 1024, to 10.0.0.2, port 80:
+//!
+//! ```text
+//! 04000050 2c73abc4 008defc0 0e112207 ee
+//! ```
+//!
+//! ## Kinds of segments
+//!
+//! | kind | flags | BitmapData | LAST | data |
+//! |---|---|---|---|---|
+//! | data | none, or ACK | one bit | set on the K-th segment, on a segment shorter than MSS, and where the sender ends the block early | 1 byte or more |
+//! | FIN | FIN, or FIN ACK | one bit | set | none |
+//! | bare ACK | ACK | zero | clear | none |
+//! | probe | none | zero | clear | none |
+//! | SYN | SYN, or SYN ACK | zero | clear | options |
+//! | RST | RST, with ACK | zero | clear | none |
+//!
+//! A receiver drops *impossible* segments without an answer: segments that match no row of this table, and
+//! segments with
+//!
+//! * a position not below the sender's K, or position K - 1 without LAST;
+//! * a position beyond that of LAST, or a second position with LAST;
+//! * more data than the receiver's MSS;
+//! * an ACK of a block or segment that was never sent.
+//!
+//! Block numbers count modulo 2^16 in UDP and 2^12 over IP, by serial number arithmetic (RFC 1982). TxSeq
+//! counts modulo 2^8; AckTxSeq names the newest of the last 128 transmissions with that number.
+//!
+//! ## Options of a SYN
+//!
+//! Type (1), length of the value (1), value. Type 0 is one byte of padding. Unknown types are skipped. A
+//! wrong length or a value out of range makes the segment impossible.
+//!
+//! | type | length | value | range | default |
+//! |---|---|---|---|---|
+//! | 1 | 1 | version: 3 | | refused with RST |
+//! | 2 | 2 | MSS: longest data that the SYN's sender accepts | from 1 | 536 |
+//! | 3 | 1 | K: segments in its blocks | 1 to 12 | 12 |
+//! | 4 | 1 | cwnd_max: segments that the SYN's sender has in flight at most | from 1 | 2 |
+//! | 5 | 1 | when its data is acknowledged, a sum of: 1 for every cwnd_max segments instead of every two; 2 also at the end of a block; 4 also at a gap | 0 to 7 | 0 |
+//! | 6 | 1 | whether the SYN's sender uses link-failure notices | 0, 1 | 0 |
+//! | 7 | 1 | initial TTL of its packets | from 1 | 64 |
+//! | 8 | 4 | ACK interval for its data, us | | 100 000 |
+//! | 9 | 4 | minimum retransmission timeout of the SYN's sender, us | | 200 000 |
+//! | 10 | 16 | cookie, in UDP only; zeros: none | | none |
+//! | 14 | 1 | in UDP only: a probe of a caller with this version | | none |
+//!
+//! The segment that starts the timer requests the ACK delay, 1 to 255 ms. The ACK delay is the lesser of ACK
+//! interval and half the minimum timeout if this segment has an ACK or requests 0.
+//!
+//! ## A connection
+//!
+//! **Opening.**
+//!
+//! | segment | fields |
+//! |---|---|
+//! | SYN | BlockSeq: random initial sequence number (ISS) |
+//! | SYN ACK | BlockSeq: the listener's ISS; AckBlockSeq: the caller's ISS; BitmapAck 0; AckTxSeq: TxSeq of the SYN |
+//! | end of the handshake | an ACK of the listener's ISS, or data of block ISS + 1 |
+//!
+//! The first block of each direction is ISS + 1. The caller retransmits its SYN after 1, 2, 4 and 8 s with
+//! the next TxSeq, and gives up 16 s later. A repeated SYN gets the first answer again. An end that has sent
+//! a SYN answers a SYN without ACK with SYN ACK.
+//!
+//! **Cookies.** A listener may answer a SYN without a valid cookie with a SYN ACK of 30 bytes: BlockSeq 0,
+//! WinSize 0, the cookie as its only option, other fields as in every SYN ACK. The listener keeps no state.
+//! The caller sends its SYN again at once with the cookie, the same ISS and the next TxSeq, and keeps the
+//! cookie in later SYNs.
+//!
+//! | | rule |
+//! |---|---|
+//! | cookies that a caller accepts | three for one connection |
+//! | validity of a cookie | for its address and port, up to two minutes |
+//! | content of a cookie | should be a keyed hash of address, port and time |
+//! | SYN shorter than 30 bytes | gets no answer, so that no address receives more than it sent. A first SYN therefore has a cookie of zeros or padding |
+//!
+//! With ISS 7 and the version:
+//!
+//! ```text
+//! caller    00070002 00000000 00000040 010103 0a10 00000000000000000000000000000000
+//! listener  0000000a 00070000 00000000        0a10 5e11c0de000102030405060708090a0b
+//! caller    00070002 00000000 01000040 010103 0a10 5e11c0de000102030405060708090a0b
+//! ```
+//!
+//! **Acknowledging.** The open block is the newest block of which a segment has arrived, at first the number
+//! of the other end's SYN. A receiver accepts block b + 1 when block b has arrived up to LAST; until then
+//! ACKs name block b. A receiver sends an ACK
+//!
+//! * for every 2 segments, or every cwnd_max as requested, at most K and at most the last offered window;
+//! * at once for txStat, a duplicate, a probe, and when WinSize rises from 0;
+//! * at once, if requested, for the segment that completes a block;
+//! * at once, if requested, for each new segment behind a gap, even if filled since;
+//! * with HELD, when the ACK delay since the first unacknowledged segment has passed.
+//!
+//! Data has ACK fields only while an ACK is due. A segment of the previous block is answered at once with
+//! that block's number and bitmap; segments of older blocks are dropped. An ACK that no data segment caused
+//! has an AckTxSeq 128 above the newest TxSeq. The sender subtracts the delay from a round trip with HELD.
+//!
+//! **Path MTU.** A datagram must not need fragmentation. A smaller MSS applies to the next block. Segments
+//! with a number keep their bytes, and are retransmitted in IP fragments if they no longer fit.
+//!
+//! **Windows.** A receiver accepts one whole block beyond WinSize. A sender keeps at most min(cwnd, WinSize)
+//! segments in flight, and probes at growing intervals while WinSize is 0.
+//!
+//! **Closing.** FIN takes the next position of the block, or the first of a new one, and is acknowledged like
+//! data. Each direction closes separately. After both have closed, each end lingers for 2 minutes and answers
+//! late segments. A SYN with another ISS opens a new connection.
+//!
+//! **Resetting.**
+//!
+//! | RST | AckBlockSeq |
+//! |---|---|
+//! | of an open connection | the block that the peer is sending, or the previous one |
+//! | in reply to a SYN | the SYN's ISS |
+//! | in reply to another segment of no connection, at most once per second and peer | the segment's BlockSeq |
+//!
+//! Ends ignore RSTs with another AckBlockSeq, and answer none. In UDP, an RST that refuses version 3 or later
+//! ends with a cause (1) and text, as in an RST of `mesh`.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;

@@ -1,6 +1,8 @@
 //! Mutual proof that both ends of an encrypted connection have the same code. The proof includes the handshake hash
 //! of the connection, which prevents a man-in-the-middle attack.
 //!
+//! # Bytes
+//!
 //! A number in parentheses is a length in bytes. A **code** is four words of BIP 39's English list (2048 words), in
 //! lower case with hyphens. The number of the first word, from 0, is public; three words are secret. The end with the
 //! code listens, with the token of the bytes `multihop code 1`. Caller and listener first prove that they have the

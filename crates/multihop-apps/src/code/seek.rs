@@ -2,6 +2,8 @@
 //! the code. An answer is only an address to try; the exchange of proofs shows whether the host at this address has
 //! the code.
 //!
+//! # Bytes
+//!
 //! A number in parentheses is a length in bytes; numbers are big-endian.
 //!
 //! A caller without an address sends a question to the broadcast address of each IPv4 network, UDP port 7454, every

@@ -1,4 +1,6 @@
-//! The messages of a measurement, which this table specifies.
+//! The messages of a measurement.
+//!
+//! # Bytes
 //!
 //! Numbers are big-endian, and a number in parentheses is a length in bytes. The stream consists of frames: kind (1),
 //! length of the body (4), body of at most 32,768 bytes. A longer or invalid body, or an unknown kind, ends the

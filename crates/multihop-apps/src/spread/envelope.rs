@@ -1,5 +1,7 @@
 //! Datagrams of a group: sealed packets, and which of them are new.
 //!
+//! # Bytes
+//!
 //! | bytes of a datagram | field | meaning |
 //! |---|---|---|
 //! | 1 | version | 1; additional data of the encryption |

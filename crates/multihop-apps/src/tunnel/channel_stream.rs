@@ -1,5 +1,7 @@
 //! A stream of bytes in a channel of a shared connection.
 //!
+//! # Bytes
+//!
 //! Channels last as long as their connection, and serve one stream after another. A message has a kind (1), then
 //! data. Each end sends exactly one CLOSE or RESET in a stream, after which the channel is free.
 //!

@@ -1,5 +1,7 @@
 //! Requests of the near end of a tunnel to the gateway, and the streams that follow.
 //!
+//! # Bytes
+//!
 //! A number in parentheses is a length in bytes; numbers are big-endian.
 //!
 //! | step | bytes |

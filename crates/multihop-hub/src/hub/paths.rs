@@ -1,4 +1,17 @@
 //! A peer that moves to another address keeps its connection; redirection and reflection are prevented.
+//!
+//! # Bytes
+//!
+//! | | rule |
+//! |---|---|
+//! | challenge | random number (8), sent to a new address after a segment from there with a new highest counter. A further segment from there repeats the challenge unchanged, 100 ms later at the earliest |
+//! | response | answers each new authentic challenge, with its number, to the address that sent the challenge. A response must come from the challenged address |
+//! | before a valid response | An end sends to the new address at most three times the bytes of segments that came from there, challenges included |
+//! | while a peer may have moved | Both addresses get every datagram. The new address gets at most three times the bytes received from there, and at most 16 datagrams until another segment arrives from there |
+//! | the peer has not moved | when any genuine datagram, even a duplicate, arrives from the old address |
+//! | the peer has moved | when the response is valid, and another segment arrives from the new address 1 s or more after the first one |
+//!
+//! FIN and RST are encrypted like data. A datagram that does not decrypt is never answered.
 
 use core::net::SocketAddr;
 

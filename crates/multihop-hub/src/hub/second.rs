@@ -3,6 +3,17 @@
 //!
 //! docs/models/net.md describes it. The transport `multihop_transport::mesh` decides which segments leave on
 //! the second path, and when.
+//!
+//! # Bytes
+//!
+//! A caller may use another of its addresses to the listener's address, if SYN and SYN ACK have the feature.
+//!
+//! | | rule |
+//! |---|---|
+//! | datagrams | have counters from 2^63 on, and the spare index; an end without a spare index uses the index of the first path |
+//! | segments | of `mesh` have the bit of the second path, and are ignored on the wrong path. Control segments, keys and indices take the path of the other end's newest datagram |
+//! | validation | The listener challenges the address of the first datagram of the second path. Before the response it sends there at most three times the bytes received from there. Later changes of address follow the rules of the first path |
+//! | indices | The index of the second path is valid in addition to the three of the first path. A request names the newest index on either path |
 
 use core::net::{IpAddr, SocketAddr};
 

@@ -2,6 +2,36 @@
 //!
 //! [`MeshEnd`] is one end of a connection; it implements [`Connection`](crate::connection::Connection).
 //! docs/models/mesh.md describes the design, docs/wire.md the segments.
+//!
+//! # Bytes
+//!
+//! ```text
+//! caller                                  listener
+//!    SYN: number a             --------->
+//!             <---------------   SYN ACK: number b, answers a
+//!    data a + 1, or ACK b + 1  --------->          established
+//!    ...
+//!    FIN a + n                 --------->
+//!             <---------------   ACK a + n + 1
+//!             <---------------   FIN b + m
+//!    ACK b + m + 1             --------->          both linger
+//! ```
+//!
+//! **Opening.** The caller retransmits its SYN after 1 s, then at doubling intervals up to its longest
+//! timeout. The listener retransmits its SYN ACK too, and repeats it for a repeated SYN. A caller without
+//! data sends an ACK without delay. The first data, or an ACK with `next` b + 1, ends the handshake. A
+//! repeated SYN ACK is answered with an ACK. If both ends open the connection at once, each answers the
+//! other's SYN with SYN ACK.
+//!
+//! **Closing.** FIN takes the number behind all data, and is treated like data. Each direction closes
+//! separately. When both FINs are acknowledged, each end lingers for 2 minutes and answers late segments with
+//! an ACK. A SYN with another number opens a new connection.
+//!
+//! **Resetting.** An end that aborts sends RST with the number of the segment that it expects next. An end
+//! that has sent a SYN answers another segment of an unknown connection with RST, once per second.
+//!
+//! An open connection answers a keepalive with an ACK at once. It also answers a SYN with an ACK, so that a
+//! restarted peer resets the old connection first.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

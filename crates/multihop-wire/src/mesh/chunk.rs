@@ -1,4 +1,50 @@
 //! Chunks: the parts of a segment of `mesh` that belong to channels.
+//!
+//! # Bytes
+//!
+//! A segment of channels, which need feature 1 at both ends, has the header of data with 0x50 in place of
+//! 0x10, and no FIN. Then follow the length of the chunk section (2), the chunk headers, and the data of all
+//! chunks in their order.
+//!
+//! A chunk header begins with its kind (1) and, except in SKIP, the number of the channel (variable).
+//! *Variable* is a variable-length integer of RFC 9000, section 16.
+//!
+//! | kind | chunk | bytes behind kind and channel |
+//! |---|---|---|
+//! | 0x00; + 1 for an ordered channel | OPEN | priority (1), 0 to 7; deadline (variable) in 100 us, at most 864,000,000, 0 for reliable messages; length of the name (1), at most 32; name of visible ASCII characters |
+//! | 0x10 | GAP | first message, number of messages, credit used (all variable). The credit is not 0 only for a single message |
+//! | 0x20 | CREDIT | limit (variable) |
+//! | 0x30 | SKIP, with feature 2 | distance from the first skipped segment to this segment, 1 to 16,383; number of skipped segments, from 1 (both variable). All skipped segments are before this one |
+//! | 0x40; + 1 at the end of a message; + 2 with a slack; + 4 with an offset | DATA | message, offset, length, slack in 100 us (all variable); offset and slack only with their flags |
+//!
+//! | subject | rule |
+//! |---|---|
+//! | channel numbers | An end numbers the channels that it opens 0, 2, 4, up to 16,382. A chunk has this number if its sender has opened the channel, otherwise that number plus 1 |
+//! | message numbers | count from 0 in each direction of a channel |
+//! | reliability | A segment of channels has a number and is acknowledged as data of the stream. A receiver takes its chunks at once, whatever earlier segments are missing |
+//! | retransmission | has the same chunks, except that a GAP may take the place of DATA |
+//! | gap | A sender that gives up a message sends a GAP, also in place of the unsent part. A receiver ignores the gap of messages that it knows as arrived or given up |
+//! | copied message | DATA may repeat a whole message of an earlier segment. The receiver delivers the first copy. A retransmission has no copies |
+//! | skipped segments | count as arrived at the receiver. The sender skips a lost segment of channels if all its messages have arrived in other segments or were given up, and announces each gap again |
+//! | order | The receiver keeps DATA that arrives before the OPEN of its channel |
+//! | credit | A message uses credit of 64 bytes plus its bytes sent so far. The sum over a direction of a channel must not exceed the credit: at first that of option 10, then the largest limit of a CREDIT. A GAP returns the credit that its message has used |
+//! | window | A receiver accepts segments of channels among the 256 segments from `next` on, outside of the stream's window |
+//! | FIN | follows all messages. Behind FIN only CREDIT is sent |
+//! | limits | A chunk that does not end its message has 64 bytes of data or more. At most 4096 messages of a channel may be neither acknowledged nor known as a gap |
+//! | a broken rule | The end that finds it resets the connection with cause 7 |
+//!
+//! Example: the chunks of segment 5, transmission 6, sent at 7 us.
+//!
+//! ```text
+//! 50 08 00 00  00 00 00 05  00 00 00 06  00 00 00 07  00 24
+//! 01 02 01 47 d0 03 67 70 73      OPEN: ordered channel 2, priority 1, deadline 200 ms, name gps
+//! 43 02 00 02 47 08               DATA: its message 0, whole, 2 bytes, slack 180 ms
+//! 44 05 07 40 64 01               DATA: 1 byte at offset 100 of message 7, channel 5 of the peer
+//! 10 05 08 02 00                  GAP: messages 8 and 9 of channel 5
+//! 20 03 80 01 11 70               CREDIT: 70,000 for channel 3
+//! 30 41 2c 02                     SKIP: two segments, the first 300 before this one
+//! 61 62 63                        data: ab, c
+//! ```
 
 use alloc::string::String;
 use alloc::vec::Vec;

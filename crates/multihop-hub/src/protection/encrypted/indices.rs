@@ -2,6 +2,28 @@
 //! of two paths cannot link them to one connection.
 //!
 //! The indices of each direction have numbers, from 0. Each end asks the other for the next one before it needs it.
+//!
+//! # Bytes
+//!
+//! An index is used on one path only. The indices of an end are numbered from 0, the index of the handshake.
+//! The other end requests the next one in advance:
+//!
+//! ```text
+//! one end                               other end
+//!    request: n                --------->          gives the index n + 1, and forgets those before n - 1
+//!    <---------   spare: n + 1, index
+//!    ...
+//!    data, index n + 1         --------->          on a new path
+//!    <---------   data, index n + 1 of the first end
+//!    request: n + 1            --------->
+//! ```
+//!
+//! | | rule |
+//! |---|---|
+//! | request (8) | number of the index in use. A request ends the use of earlier indices. It leaves 1 s after the handshake and then every second, if there is something to send or received. Without an answer, the index in use serves new paths too |
+//! | spare (28) | number, index and token, sent to the peer's address; a repeated request gets the same. Valid are the requested index, the one before it, and the spare one |
+//! | use | An end switches to the spare index when its local address changes, which it checks before sending, at most every 200 ms. It also switches when a segment with a new highest counter and a higher index comes from the peer's address |
+//! | new address of the peer | Datagrams to this address have the spare index, and are encrypted a second time with a counter of their own. After the decision whether the peer has moved, the spare index is in use |
 
 use alloc::vec::Vec;
 use multihop_core::{Duration, Instant};

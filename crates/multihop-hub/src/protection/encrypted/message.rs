@@ -1,4 +1,27 @@
 //! The datagrams of the encrypted protocol. `docs/wire.md` specifies their bytes.
+//!
+//! # Bytes
+//!
+//! | byte | field |
+//! |---|---|
+//! | 0 | type |
+//! | 1 | variant, by type |
+//! | 2, 3 | 0xffff, which no plain segment has, because BitmapData has at most one bit |
+//! | 4 to 7 | index: 32 random bits by which an end identifies the connection |
+//!
+//! | type | variant | index | then |
+//! |---|---|---|---|
+//! | 1 hello | 12 token, 13 keys, 14 keys and a shared key | the caller's own | 8 to 23: cookie or zeros; first Noise message, with keys the seal; or zeros. At least 160 bytes in all |
+//! | 2 cookie | 1 | the caller's | 8 to 23: cookie; with keys 24 to 55: the listener's public key. 24 or 56 bytes in all |
+//! | 3 answer | 0 | the caller's | 8 to 11: the listener's index; second Noise message |
+//! | 5 data | number of the key, masked | the receiver's | 8 to 15: counter, masked; encrypted segment |
+//! | 6 refusal | reason | the caller's | 8: version of the listener. 9 bytes in all |
+//! | 7 challenge, 8 response | as 5 | the receiver's | as 5, around 8 bytes. 40 bytes in all |
+//! | 9 offer, 10 accept | as 5 | the receiver's | as 5, around a message about keys |
+//! | 11 request, 12 spare | as 5 | the receiver's | as 5, around a message about indices. 40 and 60 bytes in all |
+//! | 13 reset | 0 | that of the answered datagram | 8 to 23: token. 24 bytes in all |
+//!
+//! A datagram of another form is dropped without an answer.
 
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;

@@ -3,6 +3,28 @@
 //! New keys are derived from fresh ephemeral keys and not from the old keys, so that neither reveal the
 //! other. With keys both ends also prove their identity again. Only the initiator offers, so the two ends
 //! never offer at once.
+//!
+//! # Bytes
+//!
+//! Keys are numbered from 0; byte 1 is the number modulo 256. A handshake inside the connection makes new
+//! keys, with the connection's Noise pattern and secrets:
+//!
+//! ```text
+//! caller, keys n                        listener, keys n
+//!    offer: n + 1, first Noise message   -->           decrypts n + 1 from now on
+//!    <--   accept: n + 1, second Noise message
+//!    encrypts with n + 1, decrypts n + 1
+//!    data, key n + 1  -------------------->            encrypts with n + 1
+//!    <--------------------  data, key n + 1            the exchange has ended
+//! ```
+//!
+//! | | rule |
+//! |---|---|
+//! | offer and accept | number of the new keys (8) and a Noise message with empty payload. The prologue is `multihop rekey 3` (16), the number (8), and the hash `h` of the first handshake (32). The first key of `Split()` is for what the caller sends |
+//! | time | The caller offers keys 120 s after the last ones, or after 2^20 datagrams sent and received, once the previous exchange has ended |
+//! | repeated offer | The caller repeats an offer unchanged after 1 s, when it has something to send or has received something. The listener repeats its answer |
+//! | refused offer | The listener accepts only the number after the current one, and with keys only the same static key. It ignores other offers until the exchange has ended. Data goes on under the old keys |
+//! | decryption | A receiver tries its current, next and previous key; the previous one for 10 s. The next key becomes current when a datagram decrypts under it |
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -2,6 +2,17 @@
 //! 10.3). Each end gives the other one a token with each index. A host that receives a datagram for an
 //! unknown index answers with the token of that index, which it derives again. Only the host that gave the
 //! token can send it.
+//!
+//! # Bytes
+//!
+//! Each end gives a **token** (16; zeros for none) with each index: in the handshake and with spare indices.
+//! The token is BLAKE2s with 16 bytes of output, keyed with the private key or the psk of the secret token,
+//! personal `mhreset3`, over the host's UDP port (2) and the index (4).
+//!
+//! A host answers a datagram of types 5 or 7 to 12 for an unknown index with a **reset**, at most 1000 per
+//! second; a silent listener sends none. An end closes its connection if the reset comes from the peer's
+//! address and has the token that the peer gave with the index. Ends ignore all other resets, and answer
+//! none.
 
 use blake2::Blake2sMac;
 use blake2::digest::consts::U16;

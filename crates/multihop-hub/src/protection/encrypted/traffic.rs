@@ -3,6 +3,19 @@
 //! A datagram names its key by number. A sender takes new keys only when the receiver has them as well, so that a
 //! receiver never has to search for a key, and data does not wait. How both ends agree on new keys is in
 //! [`rekey`](super::rekey).
+//!
+//! # Bytes
+//!
+//! `Split()` gives two keys: the first encrypts what the caller sends, the second what the listener sends. A
+//! datagram of type 5 has one segment and 32 bytes more.
+//!
+//! | | rule |
+//! |---|---|
+//! | counter | counts the datagrams of each direction under all keys, from 0, and from 2^63 on the second path. 2^64 - 1 is never used |
+//! | encryption | ChaCha20-Poly1305 (RFC 8439). The nonce is 4 zero bytes and the counter, little-endian. The associated data are bytes 0 to 15 before masking. The tag (16) is last |
+//! | mask | Byte 1 and bytes 8 to 15 are XORed with the first 9 bytes of a block of ChaCha20 (RFC 8439, section 2.3). The first 4 bytes of the tag, little-endian, are the block counter; the other 12 are the nonce |
+//! | key of the mask | for the whole connection: BLAKE2s-256 keyed with the first key of this direction, personal `mhheader`, over the empty message |
+//! | replay | A receiver accepts each counter once. It distinguishes at least the 1024 newest counters of each path, and drops older ones |
 
 use alloc::vec::Vec;
 use blake2::Blake2sMac;
