@@ -12,6 +12,8 @@ PARTS = ROOT / "out" / "site-parts"
 PLOT = re.compile(r"<!-- figure (?P<figure>\S+) -->\n\[[^\]]*\]\((?P<numbers>[^)]*)\): (?P<caption>.*)")
 """Text of pages of results in the place of a figure, as `multihop_papers.recorded` writes it."""
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+NUMBERS = re.compile(r"^\[Three numbers\].*$", re.MULTILINE)
+"""Link of the first page to the table of numbers in README.md, in whose place the site shows the table."""
 PLAYGROUND = """<div class="playground" markdown="1">
 
 <iframe src="playground.html" title="Playground: drag stations, add flows, choose protocols"></iframe>
@@ -49,8 +51,15 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if place == "index.md":
         shown = PLAYGROUND if (PARTS / "playground.html").is_file() else ""
         markdown = markdown.replace("<!-- playground -->", shown)
+        markdown = NUMBERS.sub(lambda _: numbers(), markdown)
     markdown = PLOT.sub(lambda plot: shown_figure(plot, place), markdown)
     return LINK.sub(lambda link: linked(link["text"], link["target"], place), markdown)
+
+
+def numbers() -> str:
+    """Table of numbers of README.md, with links as in docs/index.md."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return readme[readme.index("| number |") :].split("\n\n", 1)[0].replace("](docs/", "](")
 
 
 def shown_figure(plot: re.Match[str], place: str) -> str:

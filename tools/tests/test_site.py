@@ -28,6 +28,13 @@ def test_links_lead_to_pages_of_the_site(text: str, place: str, expected: str) -
     assert found == expected
 
 
+def test_the_first_page_shows_the_numbers_of_the_readme() -> None:
+    page = (build.ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    shown = site_hooks.NUMBERS.sub(lambda _: site_hooks.numbers(), page)
+    assert "| **170 times** less CPU time" in shown
+    assert "([which transport?](which-transport.md)) |\n\n## Where to go" in shown
+
+
 def test_a_figure_of_results_is_shown_where_it_was_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
