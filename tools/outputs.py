@@ -28,6 +28,7 @@ DOCUMENTS = [
     "docs/commands.md",
     "docs/emulation.md",
     "docs/extending.md",
+    "docs/papers.md",
 ]
 BLOCK = re.compile(
     r"<!-- prints: (?P<command>.+?) -->\n\n```(?P<language>[^\n]*)\n(?P<output>.*?)```\n", re.DOTALL
