@@ -4,7 +4,8 @@
 A table stands between `<!-- made by tools/rust_reference.py: TYPE -->` and `<!-- end -->`. TYPE is a struct
 of a JSON document, a configuration, a trait, an enumeration of inputs, outputs or events, or `Quantity` for
 all quantities that built-in transports declare. A first comment of a file in `crates`, behind its line
-`//! # Bytes`, stands between `<!-- made by tools/rust_reference.py: bytes of FILE -->` and `<!-- end -->`.
+`//! # Bytes` or `//! # Format`, stands between `<!-- made by tools/rust_reference.py: bytes of FILE -->` (or `format
+of FILE`) and `<!-- end -->`.
 With `--check` the script changes nothing and exits with 1 if it would.
 """
 
@@ -44,9 +45,8 @@ DOCUMENTS = {
 BLOCK = re.compile(
     r"(<!-- made by tools/rust_reference\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL | re.MULTILINE
 )
-BYTES = re.compile(
-    r"^(#+) ([^\n]*\n\n<!-- made by tools/rust_reference\.py: bytes of (\S+) -->\n).*?(<!-- end -->)",
-    re.DOTALL | re.MULTILINE,
+COMMENT = re.compile(
+    r"(<!-- made by tools/rust_reference\.py: (bytes|format) of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL
 )
 STRUCT = re.compile(
     r"((?:^///[^\n]*\n)+)(?:^#\[[^\n]*\n)*^pub(?:\(crate\))? (struct|enum) (\w+) \{\n(.*?)^\}",
@@ -116,19 +116,26 @@ def document(name: str, text: str) -> str:
     text = BLOCK.sub(
         lambda block: f"{block[1]}\n{whole.get(block[2]) or tables(block[2], structs)}\n{block[3]}", text
     )
-    return BYTES.sub(
-        lambda block: f"{block[1]} {block[2]}\n{bytes_of(block[3], len(block[1]))}\n\n{block[4]}", text
+    return COMMENT.sub(
+        lambda block: f"{block[1]}\n{comment(block[3], block[2], depth(text, block))}\n\n{block[4]}", text
     )
 
 
-def bytes_of(path: str, level: int) -> str:
-    """Bytes of a protocol, from the first comment of a file, below a heading of this level."""
+def depth(text: str, block: re.Match[str]) -> int:
+    """Level of the heading above a block."""
+    return len(re.findall(r"^(#+) ", text[: block.start()], re.MULTILINE)[-1])
+
+
+def comment(path: str, kind: str, level: int) -> str:
+    """Bytes or format that the first comment of a file specifies, below a heading of this level."""
     lines = itertools.takewhile(
         lambda line: line.startswith("//!"), (CRATES / path).read_text(encoding="utf-8").splitlines()
     )
-    comment = "\n".join(line.removeprefix("//!").removeprefix(" ") for line in lines)
-    text = comment.split("# Bytes\n", 1)[1].strip().replace("```text\n", "```\n")
-    return f"Code: `crates/{path}`\n\n" + re.sub(r"^##", "#" * (level + 1), text, flags=re.MULTILINE)
+    whole = "\n".join(line.removeprefix("//!").removeprefix(" ") for line in lines)
+    text = whole.split(f"# {kind.capitalize()}\n", 1)[1].strip()
+    text = text.replace("```text\n", "```\n").replace("](docs/", "](")
+    source = f"Code: `crates/{path}`\n\n" if kind == "bytes" else ""
+    return source + re.sub(r"^##", "#" * (level + 1), text, flags=re.MULTILINE)
 
 
 def interfaces_of(source: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,15 @@
 //! Configuration files of wmediumd, another medium of `mac80211_hwsim`: addresses of radios, and the quality of links.
+//!
+//! # Format
+//!
+//! | setting | allowed |
+//! |---|---|
+//! | `ifaces` | `ids`, and perhaps `count`. Without `model`: `links` with triples of two places in `ids` and the SNR, dB; the SNR of other links is 30 |
+//! | `model.type = "snr"` | `default_snr`, and `links` as above |
+//! | `model.type = "prob"` | `default_prob`, and `links` with the probability that a frame is lost; with 1 the stations neither receive nor disturb each other |
+//! | `model.type = "path_loss"` | `model_name = "log_distance"` with `positions` (m), `tx_powers` (dBm), `path_loss_exp` and `xg` (dB) |
+//!
+//! Both directions of a link have the given value. The settings `enable_interference` and `band` are ignored.
 
 mod syntax;
 

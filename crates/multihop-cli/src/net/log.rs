@@ -2,6 +2,36 @@
 //!
 //! An event is a [`tracing`] event: its message is the name of the event, or a sentence, and the rest is in fields. A field
 //! `limit` is not shown: it is the number of lines per minute for events of this place in the code with the same `reason`.
+//!
+//! # Format
+//!
+//! `send`, `recv`, `perf`, `tunnel` and `route` write one line for each event to standard error: a message
+//! and fields `NAME=VALUE`. The log has warnings and errors; `-v` adds events of normal work, `-vv` details.
+//!
+//! | standard error | a line begins with |
+//! |---|---|
+//! | a terminal | the level: `WARN`, `INFO` |
+//! | journald (`JOURNAL_STREAM`) | the priority of syslog: `<4>`, `<6>` |
+//! | anything else | the time (UTC), then the level |
+//! | any, with `--log-json` | `{`: an object with `time`, `level` (`error`, `warn`, `info`, `debug`), `message` and the fields |
+//!
+//! Stable messages (`route` has [others](docs/route.md#events)):
+//!
+//! | message | level | of | fields |
+//! |---|---|---|---|
+//! | `transfer began` | info | `recv`, `send` | `peer` |
+//! | `transfer ended` | info | `recv`, `send` | `peer`, `files`, `moved`, `had`, `seconds` |
+//! | `transfer failed` | error | `recv` | `peer`, `error` |
+//! | `connection ended` | info | `tunnel` | `peer`, bytes `up` and `down`; at the gateway `wanted` |
+//! | `connection failed` | warn | `tunnel` | `peer`, `error` |
+//! | `measurement ended` | info | `perf --listen` | `peer`, `bytes`, `seconds` |
+//! | `measurement failed` | error | `perf --listen` | `peer`, `error` |
+//! | `peer refused` | info | listeners | `peer`; `reason`: `unknown_key` (with `key`), `wrong_token`, `wrong_shared_key`, `wants_token`, `wants_keys`, `wants_shared_key`, `wants_no_shared_key` |
+//! | `keys reloaded` | info | listeners | `connections_ended` |
+//! | `keys not reloaded` | warn | listeners | `error` |
+//!
+//! The log has at most 10 lines a minute for each reason of `peer refused`, and 60 for `connection failed`;
+//! `suppressed` counts others.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write as _};

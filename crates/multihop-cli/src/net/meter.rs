@@ -1,4 +1,14 @@
 //! Progress of a transfer: a bar on a terminal, lines or JSON events elsewhere.
+//!
+//! # Format
+//!
+//! | event of `--json` | members besides `peer` |
+//! |---|---|
+//! | `code` (`send`) | `code`, `address`, `seconds` of validity, `recv`: the command in the same network, `recv_at`: commands elsewhere |
+//! | `listening` (`recv`) | `address`, `token` or null, `send`: commands for the other host |
+//! | `begin` | `files`, `bytes` (null if unknown) |
+//! | `progress` | every second: `files_done`, `files`, `bytes_done`, `bytes`, `percent`, `bytes_per_second`, `seconds_left`; null if unknown |
+//! | `end` | `files`, `moved`: bytes transferred, `had`: bytes present before, `seconds`, `counters` of the [transport](docs/extending.md#what-is-observed) over all connections |
 
 use std::fmt::Display;
 use std::io::IsTerminal;

@@ -1,4 +1,14 @@
 //! Implements `multihop send --to-all` and `multihop recv --group`: one file to all nodes of a group.
+//!
+//! # Format
+//!
+//! | event of `--json` | members |
+//! |---|---|
+//! | `receivers`, of `send`, once a second | `receivers`: a list of `name`, `blocks`, `of`, `complete`, `refused` |
+//! | `end`, of `send` | `receivers`, as above |
+//! | `listening`, of `recv` | `group`, `key` |
+//! | `received`, of `recv` | `name`, `bytes`, `from`; counts of dropped datagrams: `forged`, `replayed`, `invalid`, `unauthorized` |
+//! | `failed` | `error` |
 
 use std::net::SocketAddr;
 use std::path::Path;

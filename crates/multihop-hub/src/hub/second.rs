@@ -6,7 +6,8 @@
 //!
 //! # Bytes
 //!
-//! A caller may use another of its addresses to the listener's address, if SYN and SYN ACK have the feature.
+//! A caller may use another of its addresses to the listener's address, if SYN and SYN ACK have the
+//! [feature](docs/wire.md#options-of-a-control-syn).
 //!
 //! | | rule |
 //! |---|---|

@@ -1,4 +1,23 @@
 //! Events of the log about neighbours and routes.
+//!
+//! # Format
+//!
+//! | message | level | fields |
+//! |---|---|---|
+//! | `daemon started` | info | `protocol`, `family` |
+//! | `daemon ended` | info | `signal` |
+//! | `interface opened`, `interface closed` | info | `interface`, `address` |
+//! | `neighbour up`, `neighbour down` | info | `address`, `interface`: neighbour and host hear each other, or no longer do |
+//! | `route added`, `route changed` | info | `to`, `via`, `interface`, `hops` |
+//! | `route removed` | info | `to` |
+//! | `path reserved` | info | `flow`, `routers` |
+//! | `path released` | info | `flow` |
+//! | `configuration reloaded` | info | |
+//! | `configuration not reloaded: the daemon keeps the earlier one` | warn | `error` |
+//! | `peer refused` | warn; info if `unproven` | `address`, `reason` as in `datagrams` |
+//!
+//! The log has at most 10 lines a minute for each reason of `peer refused`, and 60 for changes of neighbours,
+//! routes and paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -1,4 +1,21 @@
 //! Packet traces as lines of text, capture files, and qlog.
+//!
+//! # Format
+//!
+//! `--trace` writes `packets.txt`, a tab-separated line for each packet event:
+//!
+//! | column | meaning |
+//! |---|---|
+//! | `evt` | `s` sent by its source, `r` received at its destination, `f` forwarded, `D` dropped |
+//! | `time` | s |
+//! | `node` | node of the event |
+//! | `seq` | sequence number, acknowledgement number of a bare ACK, or position in the flow |
+//! | `pkt` | `tcp`, `ack`, `syn`, `fin`, `rst`, `cbr`, `arp-request`, `arp-reply`, or a routing message |
+//! | `resn` | `RET` retry limit, `IFQ` queue full, `ARP` no address, `NRTE` no route, `ERR` channel error, `TTL`, `STAL` stale route, `TOUT` timed out while waiting for a route, `END` end of the run |
+//! | `uid` | identifies the packet; its low 16 bits are the IP identification in captures |
+//! | `from`, `to` | source and final destination |
+//! | `hops` | hops so far |
+//! | `bytes` | from the IP header on |
 
 mod capture;
 mod filter;
