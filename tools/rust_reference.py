@@ -4,9 +4,8 @@
 A table stands between `<!-- made by tools/rust_reference.py: TYPE -->` and `<!-- end -->`. TYPE is a struct
 of a JSON document, a configuration, a trait, an enumeration of inputs, outputs or events, or `Quantity` for
 all quantities that built-in transports declare. A first comment of a file in `crates`, behind its line
-`//! # Bytes` or `//! # Format`, stands between `<!-- made by tools/rust_reference.py: bytes of FILE -->` (or `format
-of FILE`) and `<!-- end -->`.
-With `--check` the script changes nothing and exits with 1 if it would.
+`//! # Bytes` or `//! # Format`, stands between `<!-- made by tools/rust_reference.py: bytes of FILE -->`, or
+`format of FILE`, and `<!-- end -->`. With `--check` the script changes nothing and exits with 1 if it would.
 """
 
 from __future__ import annotations
