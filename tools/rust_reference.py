@@ -4,8 +4,9 @@
 A table stands between `<!-- made by tools/rust_reference.py: TYPE -->` and `<!-- end -->`. TYPE is a struct
 of a JSON document, a configuration, a trait, an enumeration of inputs, outputs or events, or `Quantity` for
 all quantities that built-in transports declare. A first comment of a file in `crates`, behind its line
-`//! # Bytes` or `//! # Format`, stands between `<!-- made by tools/rust_reference.py: bytes of FILE -->`, or
-`format of FILE`, and `<!-- end -->`. With `--check` the script changes nothing and exits with 1 if it would.
+`//! # Bytes`, stands between `<!-- made by tools/rust_reference.py: bytes of FILE -->` and `<!-- end -->`;
+those behind `# Format` and `# Rights` likewise. With `--check` the script changes nothing and exits
+with 1 if it would.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ DOCUMENTS = {
     "docs/emulation.md": ["multihop-emulate/src/lateness.rs", "multihop-sim/src/live/lateness.rs"],
     "docs/net-programs.md": ["multihop-cli/src/net/perf_document.rs"],
     "docs/control.md": ["multihop-sim/src/live/counters.rs"],
+    "docs/security.md": [],
     "docs/wire.md": [],
     "docs/extending.md": [
         *(
@@ -45,7 +47,8 @@ BLOCK = re.compile(
     r"(<!-- made by tools/rust_reference\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL | re.MULTILINE
 )
 COMMENT = re.compile(
-    r"(<!-- made by tools/rust_reference\.py: (bytes|format) of (\S+) -->\n).*?(<!-- end -->)", re.DOTALL
+    r"(<!-- made by tools/rust_reference\.py: (bytes|format|rights) of (\S+) -->\n).*?(<!-- end -->)",
+    re.DOTALL,
 )
 STRUCT = re.compile(
     r"((?:^///[^\n]*\n)+)(?:^#\[[^\n]*\n)*^pub(?:\(crate\))? (struct|enum) (\w+) \{\n(.*?)^\}",
@@ -126,7 +129,7 @@ def depth(text: str, block: re.Match[str]) -> int:
 
 
 def comment(path: str, kind: str, level: int) -> str:
-    """Bytes or format that the first comment of a file specifies, below a heading of this level."""
+    """Bytes, format or rights that the first comment of a file specifies, below a heading of this level."""
     lines = itertools.takewhile(
         lambda line: line.startswith("//!"), (CRATES / path).read_text(encoding="utf-8").splitlines()
     )

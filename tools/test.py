@@ -202,8 +202,8 @@ def old_kernel() -> Counts:
     """Run the tests of the congestion controls on Debian's kernel, the oldest supported one."""
     program = rust_tests.find("multihop-ebpf", "it", ["--workspace", *FEATURES, "--locked"])
     words = [str(program), "--show-output", "--test-threads=1", "root_"]
-    # A test carries packets between namespaces through a device of the module. A clock that counts instructions
-    # keeps their delays on a busy machine, too.
+    # A test carries packets between namespaces through a device of the module. A clock that counts
+    # instructions keeps their delays on a busy machine, too.
     machine = ["--modules", "tun", "--seconds", "240", "--icount", "shift=0,sleep=off"]
     code, lines = stream([sys.executable, "tools/vm.py", *machine, "--", *words])
     missing = [reason for line in lines if (reason := skip_reason(line)) and "virtual machine: " in reason]

@@ -23,8 +23,7 @@ pub struct RunResult {
     pub events: u64,
     /// Events handled per second of wall-clock time.
     pub events_per_second: Option<f64>,
-    /// Wall-clock time of the run. `wall_seconds` and `events_per_second` are the only keys that may differ
-    /// between two identical runs; they are `null` in files for comparison.
+    /// Results of the flows, in the order of the scenario.
     pub flows: Vec<FlowResult>,
     /// Totals of all flows together.
     pub totals: Totals,

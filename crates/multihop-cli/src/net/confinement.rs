@@ -1,4 +1,22 @@
 //! The sandbox of a long-running command.
+//!
+//! # Rights
+//!
+//! | command | rights at the start | rights kept | reads | writes | sockets |
+//! |---|---|---|---|---|---|
+//! | `recv --group` | none | none | DIR, folders of keys | DIR | IP, netlink; no TCP |
+//! | `recv --to DIR` | none, or root | none; root keeps CAP_DAC_OVERRIDE and CAP_FOWNER in another user's DIR | DIR, folders of keys | DIR | IP, netlink; no TCP |
+//! | `recv` with a code | none | none | DIR, folders of keys, `/etc`, `/run` | DIR | IP, netlink, Unix; no TCP |
+//! | `perf --listen` | none | none | folders of keys | nothing | IP, netlink; no TCP |
+//! | `tunnel --listen` | none; CAP_NET_ADMIN with `--tun` | CAP_NET_RAW, for marks | folders of keys, `/etc`, `/run` | nothing | IP, netlink, Unix |
+//! | `tunnel HOST` | none; CAP_NET_ADMIN with `--tun` or TPROXY | none; CAP_NET_RAW with `--fallback-tcp` | `/etc`, `/run` | `known_peers` | IP, netlink, Unix |
+//! | `route` | CAP_NET_ADMIN, CAP_NET_BIND_SERVICE; CAP_NET_RAW with `aodv` and `apdr-pr` | CAP_NET_ADMIN, CAP_NET_BIND_SERVICE | folders of configuration and key | `/proc/sys/net` | IP, netlink, Unix; no TCP |
+//! | `route status --page` | none | none | nothing | nothing | Unix |
+//! | server of `--metrics` | the command's | none, in its threads | nothing | nothing | Unix with `route` |
+//! | server of `--live` | the command's | none, in its threads | the recording | nothing | none |
+//!
+//! *IP* means UDP and TCP of IPv4 and IPv6, without raw and packet sockets. All commands also read `/usr`,
+//! `/lib*`, `/proc` and parts of `/sys`. Marks need CAP_NET_ADMIN before Linux 5.17.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
