@@ -40,12 +40,8 @@ impl Installed {
             Some(_) => (route.table, route.priority) != place,
         };
         let refused = self.refused;
-        let of = |(to, path): (&Prefix, &Path)| {
-            let (via, interface) = (path.via, path.interface);
-            let (destination, source) = (to.parts(), path.source);
-            let route = Route { destination, via, interface, table: place.0, priority: place.1, source };
-            ((path.hops, path.cost), *to, route)
-        };
+        let of =
+            |(to, path): (&Prefix, &Path)| ((path.hops, path.cost), *to, kernel_route(*to, path, config));
         let is_new = |(_, to, route): &(Distance, Prefix, Route)| {
             self.routes.get(to) != Some(route) && !self.impossible.contains(route)
         };
@@ -96,6 +92,11 @@ impl Installed {
         done.is_ok()
     }
 
+    /// Whether the kernel has acknowledged the route along a path, and has not removed it since.
+    pub(crate) fn has(&self, to: Prefix, path: &Path, config: &Config) -> bool {
+        self.routes.get(&to) == Some(&kernel_route(to, path, config))
+    }
+
     /// Reads the kernel's routes, because the kernel removes the routes of an interface that goes down.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let left = routes(PROTOCOL)?;
@@ -108,6 +109,13 @@ impl Installed {
     pub(crate) fn len(&self) -> usize {
         self.routes.len()
     }
+}
+
+/// The kernel's route along a path.
+fn kernel_route(to: Prefix, path: &Path, config: &Config) -> Route {
+    let Path { via, interface, source, .. } = *path;
+    let (table, priority) = (config.table, config.priority);
+    Route { destination: to.parts(), via, interface, table, priority, source }
 }
 
 /// Hops and cost of a path.
@@ -166,10 +174,15 @@ mod tests {
                 let refused = (0..600_u32)
                     .map(|n| (Prefix::host(Ipv4Addr::from_bits(0x0b00_0000 + n)), path("10.0.1.1", 1)));
                 let genuine = (Prefix::host([10, 9, 9, 9]), path("10.0.1.2", 2));
-                let wanted = refused.chain([genuine]).collect();
+                let wanted: BTreeMap<_, _> = refused.chain([genuine]).collect();
                 let mut installed = Installed::default();
                 let rounds =
                     (0..10).take_while(|_| installed.update(&wanted, &Config::default(), false)).count();
+                let shown = wanted.iter().filter(|(to, path)| installed.has(**to, path, &Config::default()));
+                let shown: Vec<_> = shown.map(|(to, _)| *to).collect();
+                assert_eq!(shown, [Prefix::host([10, 9, 9, 9])], "routes that the kernel has acknowledged");
+                let other = path("10.0.1.3", 2);
+                assert!(!installed.has(shown[0], &other, &Config::default()), "another next hop");
                 (installed, rounds)
             })
             .unwrap();

@@ -164,6 +164,8 @@ pub struct RouteStatus {
     pub hops: Option<u8>,
     /// Cost of the path if routes are chosen by cost, in microseconds, thousandths of transmissions, or the protocol's unit.
     pub cost: Option<u64>,
+    /// Whether the kernel has acknowledged the route. A new route waits up to 50 ms for others that are installed together with it.
+    pub installed: bool,
 }
 
 /// A flow with a reserved path.

@@ -89,10 +89,11 @@ fn routes(status: &Value) -> Shown {
         let via = route["via"].as_str().unwrap_or("direct");
         let hops = route["hops"].as_u64().map_or_else(none, |hops| hops.to_string());
         let cost = route["cost"].as_u64().map_or_else(none, |cost| cost.to_string());
-        vec![to.clone(), via.to_owned(), word(&route["interface"]), hops, cost]
+        let state = if route["installed"] == true { "installed" } else { "not installed" };
+        vec![to.clone(), via.to_owned(), word(&route["interface"]), hops, cost, state.to_owned()]
     };
     let all = status["routes"].as_object();
-    (vec!["through", "over", "hops", "cost"], all.into_iter().flatten().map(row).collect())
+    (vec!["through", "over", "hops", "cost", "kernel"], all.into_iter().flatten().map(row).collect())
 }
 
 /// Reasons for which datagrams were not used, with their counts.
@@ -167,7 +168,8 @@ mod tests {
                 {"name": "eth7", "address": null, "queue": null, "channel_busy": null},
             ],
             "neighbours": [neighbour],
-            "routes": {"10.0.1.2/32": {"via": null, "interface": "wlan0", "hops": 1, "cost": 12500}},
+            "routes": {"10.0.1.2/32": {"via": null, "interface": "wlan0", "hops": 1, "cost": 12500, "installed": true},
+                "10.0.2.0/24": {"via": "10.0.1.2", "interface": "wlan0", "hops": 2, "cost": 25000, "installed": false}},
             "datagrams": {"received": 9, "sent": 8, "bytes_sent": 7, "malformed": 3, "not_allowed": 0},
             "refusals": [
                 {"address": "10.0.1.7", "reason": "malformed", "count": 3, "last_ago": 70.0},
@@ -186,9 +188,10 @@ apdr for 62 s; main address: 10.0.1.1; routes in the kernel's tables: 1
 |-----------|-------|-----------------------------------|----------|-----------|-----------|----------|-----------------|
 | 10.0.1.2  | wlan0 | both ways, forwards for this host | 50%      | 0.7 s ago | 2.0       | 10.5     | -               |
 
-| destination | through | over  | hops | cost  |
-|-------------|---------|-------|------|-------|
-| 10.0.1.2/32 | direct  | wlan0 | 1    | 12500 |
+| destination | through  | over  | hops | cost  | kernel        |
+|-------------|----------|-------|------|-------|---------------|
+| 10.0.1.2/32 | direct   | wlan0 | 1    | 12500 | installed     |
+| 10.0.2.0/24 | 10.0.1.2 | wlan0 | 2    | 25000 | not installed |
 
 ignored datagrams: malformed 3
 

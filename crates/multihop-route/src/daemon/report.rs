@@ -81,9 +81,11 @@ impl Daemon {
             self.sockets.iter().map(|open| (open.port.index, open.name.clone())).collect();
         let name = |index: u32| names.get(&index).cloned().unwrap_or_default();
         let routes = self.router.routes(now);
+        let config = self.router.config();
         let routes = routes.into_iter().map(|(to, path)| {
             let (via, hops, cost) = (path.via, path.hops, path.cost);
-            (to.to_string(), RouteStatus { via, interface: name(path.interface), hops, cost })
+            let installed = self.installed.has(to, &path, config);
+            (to.to_string(), RouteStatus { via, interface: name(path.interface), hops, cost, installed })
         });
         let interfaces = self.router.config().interfaces.iter().map(|name| self.interface(name)).collect();
         let routes: BTreeMap<_, _> = routes.collect();
