@@ -1,25 +1,20 @@
 //! Daemons with Babel, among themselves and with babeld.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use multihop_core::Duration as Time;
-use multihop_route::{Config, Family, HostProtocol, Key, Prefix, Routing};
+use multihop_route::{Config, Family, HostProtocol, Key};
 use multihop_routing_extra::babel;
 use serde_json::Value;
 
-use super::network::{Host, eventually, hosts};
-
-pub(super) const fn four(network: u8, host: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, 0, network, host))
-}
-
-pub(super) const fn six(network: u16, host: u16) -> IpAddr {
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, network, 0, 0, 0, host))
-}
+use super::layouts::{
+    chain, diamond, extension, four, heals, join, metric, networks, quick_hosts, reach_each_other, refused,
+    six, symmetric_neighbours,
+};
+use super::network::{Host, eventually};
 
 /// Babel that needs a second for what takes 15 with the values of the RFC.
 fn quick(interfaces: &[&str]) -> Config {
@@ -30,9 +25,7 @@ fn quick(interfaces: &[&str]) -> Config {
         hysteresis: Time::from_millis(300),
         ..babel::Config::default()
     };
-    let interfaces = interfaces.iter().map(|name| (*name).to_owned()).collect();
-    let routing = Routing::Extension(HostProtocol::new(babel).unwrap());
-    Config { interfaces, routing, protocol: "babel", ..Config::default() }
+    extension("babel", HostProtocol::new(babel).unwrap(), interfaces)
 }
 
 /// A babeld that runs on a host.
@@ -79,61 +72,6 @@ fn has_babeld() -> bool {
     found
 }
 
-/// Hosts whose addresses can be used at once.
-pub(super) fn quick_hosts<const N: usize>() -> Option<[Host; N]> {
-    let hosts = hosts()?;
-    for host in &hosts {
-        host.namespace.set("net/ipv6/conf/default/accept_dad", "0").unwrap();
-    }
-    Some(hosts)
-}
-
-/// Interfaces with addresses of both families: 10.0.network.host and fd00:0:0:network::host.
-pub(super) fn join(one: &Host, mine: &str, other: &Host, theirs: &str, (network, a, b): (u8, u8, u8)) {
-    let text = |host: u8| format!("{}/24", four(network, host));
-    one.join((mine, &text(a)), other, (theirs, &text(b)));
-    for (end, name, host) in [(one, mine, a), (other, theirs, b)] {
-        let address = six(network.into(), host.into());
-        end.namespace.ip(&format!("addr add {address}/64 dev {name} nodad")).unwrap();
-    }
-}
-
-/// a - b - c - d, with networks 10.0.1 to 10.0.3, and a network behind either end.
-pub(super) fn chain() -> Option<[Host; 4]> {
-    let [a, b, c, d] = quick_hosts()?;
-    join(&a, "veth-a", &b, "veth-b", (1, 1, 2));
-    join(&b, "veth-c", &c, "veth-d", (2, 2, 3));
-    join(&c, "veth-e", &d, "veth-f", (3, 3, 4));
-    for (host, number) in [(&a, 1), (&d, 4)] {
-        let addresses = [format!("{}/32", four(9, number)), format!("{}/128", six(9, number.into()))];
-        for address in addresses {
-            host.namespace.ip(&format!("addr add {address} dev lo")).unwrap();
-        }
-    }
-    Some([a, b, c, d])
-}
-
-pub(super) fn networks(host: &str) -> Vec<Prefix> {
-    vec![format!("10.0.9.{host}/32").parse().unwrap(), format!("fd00:0:0:9::{host}/128").parse().unwrap()]
-}
-
-pub(super) fn reach_each_other(a: &Host, d: &Host) {
-    for (from, to, address) in [
-        (a, d, four(3, 4)),
-        (a, d, six(3, 4)),
-        (d, a, four(1, 1)),
-        (d, a, six(1, 1)),
-        (a, d, four(9, 4)),
-        (a, d, six(9, 4)),
-    ] {
-        eventually(&format!("a way to {address}"), || from.reaches(to, address));
-    }
-}
-
-pub(super) fn metric(host: &Host, to: &str) -> Option<u64> {
-    host.status()?["routes"][to]["cost"].as_u64()
-}
-
 #[test]
 fn babel_finds_routes_of_both_families_along_a_chain() {
     let Some([mut a, mut b, mut c, mut d]) = chain() else { return };
@@ -177,38 +115,16 @@ fn babel_and_babeld_find_the_routes_of_a_chain() {
 
 #[test]
 fn a_diamond_with_babeld_heals_when_a_link_is_cut() {
-    let Some([mut left, upper, mut lower, right]) = quick_hosts() else { return };
+    let Some([mut left, upper, mut lower, right]) = diamond() else { return };
     if !has_babeld() {
         return;
     }
-    join(&left, "veth-a", &upper, "veth-b", (1, 1, 2));
-    join(&upper, "veth-c", &right, "veth-d", (2, 2, 4));
-    join(&left, "veth-e", &lower, "veth-f", (3, 1, 3));
-    join(&lower, "veth-g", &right, "veth-h", (4, 3, 4));
-    right.namespace.ip("addr add 10.0.9.4/32 dev lo").unwrap();
-    right.namespace.ip("addr add fd00:0:0:9::4/128 dev lo").unwrap();
     left.start(quick(&["veth-a", "veth-e"]));
     let _upper = Babeld::start(&upper, &["veth-b", "veth-c"], "");
     lower.start(quick(&["veth-f", "veth-g"]));
     let _right = Babeld::start(&right, &["veth-d", "veth-h"], "");
     eventually("both ways have the same metric", || metric(&left, "10.0.9.4/32") == Some(192));
-    for cut in ["veth-d", "veth-g"] {
-        let (host, other) = if cut == "veth-d" { (&right, four(3, 3)) } else { (&lower, four(1, 2)) };
-        host.namespace.ip(&format!("link set {cut} down")).unwrap();
-        eventually("a route by the other side", || left.via(four(9, 4)) == Some(other));
-        eventually("packets of IPv4", || left.reaches(&right, four(9, 4)));
-        eventually("packets of IPv6", || left.reaches(&right, six(9, 4)));
-        host.namespace.ip(&format!("link set {cut} up")).unwrap();
-        eventually("a way on both sides", || {
-            let status = lower.status().unwrap();
-            status["neighbours"].as_array().unwrap().iter().filter(|one| one["symmetric"] == true).count()
-                == 2
-        });
-    }
-}
-
-pub(super) fn refused(host: &Host, reason: &str) -> u64 {
-    host.status().and_then(|status| status["datagrams"][reason].as_u64()).unwrap_or(0)
+    heals([&left, &lower, &right], || symmetric_neighbours(&lower) == 2);
 }
 
 /// A pair of hosts whose links are signed; babeld has the key as hexadecimal digits.

@@ -7,6 +7,7 @@ mod daemons;
 mod delays;
 mod floods;
 mod ipv6;
+mod layouts;
 mod network;
 mod olsrv2;
 mod on_demand;

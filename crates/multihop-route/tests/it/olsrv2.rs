@@ -1,10 +1,13 @@
 //! Daemons with OLSRv2.
 
 use multihop_core::Duration as Time;
-use multihop_route::{Config, Family, HostProtocol, Key, Routing};
+use multihop_route::{Config, Family, HostProtocol, Key};
 use multihop_routing_extra::olsrv2;
 
-use super::babel::{chain, four, join, metric, networks, quick_hosts, reach_each_other, refused, six};
+use super::layouts::{
+    chain, diamond, extension, four, heals, join, metric, networks, quick_hosts, reach_each_other, refused,
+    six, symmetric_neighbours,
+};
 use super::network::{Host, eventually};
 
 /// OLSRv2 that needs a second for what takes 15 with the values of the RFC.
@@ -17,9 +20,7 @@ fn quick(interfaces: &[&str]) -> Config {
         max_jitter: Time::from_millis(50),
         ..olsrv2::Config::default()
     };
-    let interfaces = interfaces.iter().map(|name| (*name).to_owned()).collect();
-    let routing = Routing::Extension(HostProtocol::new(olsrv2).unwrap());
-    Config { interfaces, routing, protocol: "olsrv2", ..Config::default() }
+    extension("olsrv2", HostProtocol::new(olsrv2).unwrap(), interfaces)
 }
 
 /// Cost of a path over lossless cables, each of which costs 2^21 / 100,000 kb/s, rounded up.
@@ -57,40 +58,15 @@ fn olsrv2_finds_routes_of_both_families_along_a_chain() {
 
 #[test]
 fn a_diamond_with_olsrv2_heals_when_a_link_is_cut() {
-    let Some([mut left, mut upper, mut lower, mut right]) = quick_hosts() else { return };
-    for host in [&left, &upper, &lower, &right] {
-        // The kernel otherwise removes addresses of IPv6 when a link goes down.
-        host.namespace.set("net/ipv6/conf/all/keep_addr_on_down", "1").unwrap();
-    }
-    join(&left, "veth-a", &upper, "veth-b", (1, 1, 2));
-    join(&upper, "veth-c", &right, "veth-d", (2, 2, 4));
-    join(&left, "veth-e", &lower, "veth-f", (3, 1, 3));
-    join(&lower, "veth-g", &right, "veth-h", (4, 3, 4));
-    right.namespace.ip("addr add 10.0.9.4/32 dev lo").unwrap();
-    right.namespace.ip("addr add fd00:0:0:9::4/128 dev lo").unwrap();
+    let Some([mut left, mut upper, mut lower, mut right]) = diamond() else { return };
     left.start(quick(&["veth-a", "veth-e"]));
     upper.start(quick(&["veth-b", "veth-c"]));
     lower.start(quick(&["veth-f", "veth-g"]));
     right.start(Config { announce: networks("4"), ..quick(&["veth-d", "veth-h"]) });
     eventually("two cables", || metric(&left, "10.0.9.4/32") == cables(2).map(|cost| cost + 1));
-    let used = |host: &Host| {
-        host.status().unwrap()["neighbours"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|one| one["symmetric"] == true)
-            .count()
-    };
-    eventually("both ways", || used(&left) == 2 && used(&right) == 2);
-    for cut in ["veth-d", "veth-g"] {
-        let (host, other) = if cut == "veth-d" { (&right, four(3, 3)) } else { (&lower, four(1, 2)) };
-        host.namespace.ip(&format!("link set {cut} down")).unwrap();
-        eventually("a route by the other side", || left.via(four(9, 4)) == Some(other));
-        eventually("packets of IPv4", || left.reaches(&right, four(9, 4)));
-        eventually("packets of IPv6", || left.reaches(&right, six(9, 4)));
-        host.namespace.ip(&format!("link set {cut} up")).unwrap();
-        eventually("a way on both sides", || used(&right) == 2 && used(&lower) == 2);
-    }
+    let both_ways = |host: &Host| symmetric_neighbours(host) == 2;
+    eventually("both ways", || both_ways(&left) && both_ways(&right));
+    heals([&left, &lower, &right], || both_ways(&right) && both_ways(&lower));
 }
 
 #[test]
