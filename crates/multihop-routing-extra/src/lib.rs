@@ -31,10 +31,12 @@
 
 extern crate alloc;
 
+mod authentication;
 pub mod babel;
 pub mod batman;
+#[cfg(test)]
+mod cabled;
 pub mod hwmp;
-mod keys;
 pub mod olsrv2;
 mod replay;
 pub mod rfc5444;

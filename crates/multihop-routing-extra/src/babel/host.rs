@@ -14,11 +14,12 @@ use multihop_routing::host::{
 use multihop_routing::olsr::LinkFailure;
 
 use super::interfaces::Own;
-use super::mac::{self, Authentication, Ends};
+use super::mac::{self, Ends};
 use super::neighbours::Neighbour;
 use super::wire::{GROUP, INFINITY, INTERFERING, Ihu, PORT, Packet, Prefix, RouterId, Tlv, Trailer, Update};
 use super::{Agent, Config, LinkCost, Timer};
 use crate::STREAM;
+use crate::authentication::Authentication;
 
 /// State that only an agent on a real host has.
 #[derive(Clone, Debug, Default)]
@@ -82,8 +83,7 @@ impl Agent {
         let Some(from) = self.link_address(interface) else { return };
         let Some(host) = &mut self.host else { return };
         if let Some(authentication) = &mut host.authentication {
-            Trailer::append(&mut bytes, mac::COUNTER, &authentication.next());
-            authentication.sign(Ends { from, to: to.unwrap_or(GROUP) }, &mut bytes);
+            mac::sign(authentication, Ends { from, to: to.unwrap_or(GROUP) }, &mut bytes);
         }
         self.counters.packets += 1;
         self.counters.bytes += bytes.len() as u64;
@@ -109,7 +109,7 @@ impl Agent {
         let Some(authentication) = self.host.as_mut().and_then(|host| host.authentication.as_mut()) else {
             return Ok(());
         };
-        let checked = authentication.check(now, (interface, from), to_all, bytes);
+        let checked = mac::check(authentication, now, (interface, from), to_all, bytes);
         let reply = checked.reply.iter().map(|nonce| (mac::CHALLENGE_REPLY, &nonce[..]));
         let challenge = checked.challenge.iter().map(|nonce| (mac::CHALLENGE_REQUEST, &nonce[..]));
         let answers: Vec<_> = reply.chain(challenge).collect();
@@ -214,7 +214,7 @@ impl HostAgent for Agent {
         }
         let authentication = self.host.as_ref().and_then(|host| host.authentication.as_ref());
         match (authentication, self.ends(arrival)) {
-            (Some(authentication), Some(ends)) => authentication.admits(ends, bytes),
+            (Some(authentication), Some(ends)) => mac::admit(authentication, ends, bytes),
             _ => Ok(()),
         }
     }
@@ -226,7 +226,7 @@ impl HostAgent for Agent {
         for tlv in &mut packet.tlvs {
             scope(interface, tlv);
         }
-        self.hear(now, interface, scoped(interface, from).into(), &packet);
+        self.process(now, interface, scoped(interface, from).into(), &packet);
         Ok(())
     }
 
@@ -291,7 +291,7 @@ impl Agent {
     /// Sends early messages that a neighbour on a real host waits for: Hellos to a new neighbour, a report
     /// when the link begins or ceases to be heard, and all routes when the link becomes usable. `before`:
     /// whether the link was heard, and used.
-    pub(super) fn hasten(&mut self, now: Instant, neighbour: IpAddr, before: (bool, bool)) {
+    pub(super) fn follow_link_change(&mut self, now: Instant, neighbour: IpAddr, before: (bool, bool)) {
         let Some(found) = self.neighbours.get(neighbour).filter(|_| self.host.is_some()) else { return };
         let after = (found.is_heard(), found.is_used());
         if after.0 != before.0 {
@@ -317,13 +317,13 @@ impl Agent {
     /// A neighbour answers the first request of a new link (RFC 8966, 3.8.1.1) before enough Hellos of this host have arrived, and
     /// its IHU then reports an infinite cost. babeld sends further IHUs with every third Hello, or in answer to a request. Without a
     /// request after the Hellos, the link would be used at one end only for up to three Hello intervals.
-    pub(super) fn invite(&mut self, now: Instant) {
+    pub(super) fn request_missing_reports(&mut self, now: Instant) {
         if self.host.is_none() {
             return;
         }
         let waits = |one: &&Neighbour| one.is_heard() && !one.is_used();
         let waiting: Vec<_> = self.neighbours.iter().filter(waits).map(|one| one.address).collect();
-        waiting.into_iter().for_each(|neighbour| self.tell(now, neighbour, Tlv::RouteRequest(None)));
+        waiting.into_iter().for_each(|neighbour| self.queue_for(now, neighbour, Tlv::RouteRequest(None)));
     }
 
     /// Whether another Hello immediately follows the one that is sent now.

@@ -4,20 +4,13 @@ use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 
 use hmac::{Hmac, Mac};
-use multihop_core::{Instant, Interface, Rng};
+use multihop_core::{Instant, Interface};
 use multihop_routing::host::HostRefusal;
 use sha2::Sha256;
 
 use super::wire::{PORT, Trailer};
-use crate::keys::Keys;
-use crate::replay::{Checked, Counters, Proof};
-
-/// Keys of this host, its packet counter, and the counters of neighbours.
-#[derive(Clone, Debug)]
-pub(super) struct Authentication {
-    keys: Keys,
-    counters: Counters,
-}
+use crate::authentication::Authentication;
+use crate::replay::{Checked, Proof};
 
 /// Source and destination address of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -26,58 +19,41 @@ pub(super) struct Ends {
     pub(super) to: Ipv6Addr,
 }
 
-impl Authentication {
-    /// Creates the authentication with these keys, each of which signs all packets; `None` without keys.
-    pub(super) fn new(keys: Vec<[u8; 32]>, rng: Rng) -> Option<Self> {
-        (!keys.is_empty()).then(|| Self { keys: Keys(keys), counters: Counters::new(rng) })
+/// Numbers a packet with a PC TLV, and appends a MAC TLV by each key.
+pub(super) fn sign(by: &mut Authentication, ends: Ends, bytes: &mut Vec<u8>) {
+    Trailer::append(bytes, COUNTER, &by.counters.next());
+    let packet = bytes.len();
+    let tags: Vec<_> = by.keys.tags(|key| mac(key, ends, &bytes[..packet])).collect();
+    for tag in tags {
+        bytes.extend([MAC, TAG]);
+        bytes.extend(tag);
     }
+}
 
-    /// Counter and index of the next packet, the value of its PC TLV.
-    pub(super) fn next(&mut self) -> [u8; 12] {
-        self.counters.next()
-    }
+/// Checks that a packet has a MAC by one of the keys. The check is cheap for any contents.
+pub(super) fn admit(by: &Authentication, ends: Ends, bytes: &[u8]) -> Result<(), HostRefusal> {
+    let (packet, trailer) = Trailer::split(bytes).ok_or(HostRefusal::Malformed)?;
+    let tags = trailer.values(MAC).filter(|tag| tag.len() == usize::from(TAG));
+    by.keys.admit(tags, |key| mac(key, ends, packet))
+}
 
-    /// Appends a MAC TLV of each key to a packet.
-    pub(super) fn sign(&self, ends: Ends, bytes: &mut Vec<u8>) {
-        let packet = bytes.len();
-        for key in &self.keys.0 {
-            let tag = mac(key, ends, &bytes[..packet]).finalize().into_bytes();
-            bytes.extend([MAC, TAG]);
-            bytes.extend(tag);
-        }
-    }
-
-    /// Whether a packet has a MAC by one of the keys. The check is cheap for any contents.
-    pub(super) fn admits(&self, ends: Ends, bytes: &[u8]) -> Result<(), HostRefusal> {
-        let (packet, trailer) = Trailer::split(bytes).ok_or(HostRefusal::Malformed)?;
-        let mut tags =
-            trailer.values(MAC).filter(|tag| tag.len() == usize::from(TAG)).take(MAX_TAGS).peekable();
-        if tags.peek().is_none() {
-            return Err(HostRefusal::Unsigned);
-        }
-        let is_valid =
-            |tag: &[u8]| self.keys.0.iter().any(|key| mac(key, ends, packet).verify_slice(tag).is_ok());
-        if tags.any(is_valid) { Ok(()) } else { Err(HostRefusal::WrongKey) }
-    }
-
-    /// Checks the counter of a packet that is [admitted](Self::admits), and answers challenges. `to_all`: the
-    /// packet was sent to all neighbours.
-    pub(super) fn check(
-        &mut self,
-        now: Instant,
-        place: (Interface, Ipv6Addr),
-        to_all: bool,
-        bytes: &[u8],
-    ) -> Checked {
-        let body = Trailer::body(bytes);
-        let values = |kind| body.iter().flat_map(move |body| body.values(kind));
-        let proof = Proof {
-            counter: values(COUNTER).next(),
-            request: values(CHALLENGE_REQUEST).next(),
-            replies: values(CHALLENGE_REPLY).collect(),
-        };
-        self.counters.check(now, place, to_all, &proof)
-    }
+/// Checks the counter of a packet that is [admitted](admit), and answers challenges. `to_all`: the packet was sent to all
+/// neighbours.
+pub(super) fn check(
+    by: &mut Authentication,
+    now: Instant,
+    place: (Interface, Ipv6Addr),
+    to_all: bool,
+    bytes: &[u8],
+) -> Checked {
+    let body = Trailer::body(bytes);
+    let values = |kind| body.iter().flat_map(move |body| body.values(kind));
+    let proof = Proof {
+        counter: values(COUNTER).next(),
+        request: values(CHALLENGE_REQUEST).next(),
+        replies: values(CHALLENGE_REPLY).collect(),
+    };
+    by.counters.check(now, place, to_all, &proof)
 }
 
 /// HMAC-SHA256 over the pseudo-header of section 4.1 and a packet.
@@ -98,8 +74,6 @@ pub(super) const CHALLENGE_REQUEST: u8 = 18;
 pub(super) const CHALLENGE_REPLY: u8 = 19;
 /// Bytes of a MAC.
 const TAG: u8 = 32;
-/// Largest number of MACs that are checked per packet.
-const MAX_TAGS: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -107,25 +81,20 @@ mod tests {
 
     use super::super::wire::{GROUP, Packet, Tlv};
     use super::*;
+    use crate::authentication::tests::host;
 
     const A: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
     const B: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
     const ENDS: Ends = Ends { from: A, to: B };
     const PLACE: (Interface, Ipv6Addr) = (Interface(0), A);
 
-    fn host(seed: u64, keys: &[u8]) -> Authentication {
-        let keys = keys.iter().map(|key| [*key; 32]).collect();
-        Authentication::new(keys, Rng::stream(seed, "mac", 0)).expect("there are keys")
-    }
-
     fn signed(by: &mut Authentication, more: &[(u8, &[u8])]) -> Vec<u8> {
         let mut bytes = Vec::new();
         Packet { tlvs: vec![Tlv::Ack { opaque: 7 }] }.emit(&mut bytes);
-        Trailer::append(&mut bytes, COUNTER, &by.next());
         for (kind, value) in more {
             Trailer::append(&mut bytes, *kind, value);
         }
-        by.sign(ENDS, &mut bytes);
+        sign(by, ENDS, &mut bytes);
         bytes
     }
 
@@ -137,40 +106,44 @@ mod tests {
     fn only_an_unchanged_packet_with_a_key_of_both_is_admitted() {
         let (mut sender, receiver) = (host(1, &[7, 8]), host(2, &[8]));
         let bytes = signed(&mut sender, &[]);
-        assert_eq!(receiver.admits(ENDS, &bytes), Ok(()));
+        assert_eq!(admit(&receiver, ENDS, &bytes), Ok(()));
         assert!(format!("{receiver:?}").contains("Keys(1)"), "without the key");
-        assert_eq!(host(3, &[9]).admits(ENDS, &bytes), Err(HostRefusal::WrongKey));
+        assert_eq!(admit(&host(3, &[9]), ENDS, &bytes), Err(HostRefusal::WrongKey));
         let other = Ends { from: B, to: A };
-        assert_eq!(receiver.admits(other, &bytes), Err(HostRefusal::WrongKey), "other addresses");
+        assert_eq!(admit(&receiver, other, &bytes), Err(HostRefusal::WrongKey), "other addresses");
         for place in 0..bytes.len() - 34 - 34 {
             let mut changed = bytes.clone();
             changed[place] ^= 1;
-            assert!(receiver.admits(ENDS, &changed).is_err(), "byte {place}");
+            assert!(admit(&receiver, ENDS, &changed).is_err(), "byte {place}");
         }
         let plain = &bytes[..bytes.len() - 68];
-        assert_eq!(receiver.admits(ENDS, plain), Err(HostRefusal::Unsigned));
+        assert_eq!(admit(&receiver, ENDS, plain), Err(HostRefusal::Unsigned));
     }
 
     #[test]
     fn a_sender_is_used_after_it_has_returned_the_nonce_and_replays_are_refused() {
         let (mut sender, mut receiver) = (host(1, &[7]), host(2, &[7]));
         let first = signed(&mut sender, &[]);
-        let checked = receiver.check(at(0), PLACE, true, &first);
+        let checked = check(&mut receiver, at(0), PLACE, true, &first);
         assert_eq!(checked.refusal, Some(HostRefusal::Unproven));
         let nonce = checked.challenge.expect("a challenge");
-        assert_eq!(receiver.check(at(100), PLACE, true, &first).challenge, None, "not again within 300 ms");
+        assert_eq!(
+            check(&mut receiver, at(100), PLACE, true, &first).challenge,
+            None,
+            "not again within 300 ms"
+        );
         let reply = signed(&mut sender, &[(CHALLENGE_REPLY, &nonce)]);
-        assert_eq!(receiver.check(at(200), PLACE, false, &reply).refusal, None);
-        assert_eq!(receiver.check(at(200), PLACE, false, &reply).refusal, Some(HostRefusal::Replayed));
-        let early = receiver.check(at(200), PLACE, true, &first).refusal;
+        assert_eq!(check(&mut receiver, at(200), PLACE, false, &reply).refusal, None);
+        assert_eq!(check(&mut receiver, at(200), PLACE, false, &reply).refusal, Some(HostRefusal::Replayed));
+        let early = check(&mut receiver, at(200), PLACE, true, &first).refusal;
         assert_eq!(early, Some(HostRefusal::Replayed), "from before the proof");
         let [late, next] = [(); 2].map(|()| signed(&mut sender, &[]));
-        assert_eq!(receiver.check(at(200), PLACE, false, &next).refusal, None);
-        assert_eq!(receiver.check(at(200), PLACE, true, &late).refusal, None, "late, but for all");
-        assert_eq!(receiver.check(at(200), PLACE, true, &late).refusal, Some(HostRefusal::Replayed));
+        assert_eq!(check(&mut receiver, at(200), PLACE, false, &next).refusal, None);
+        assert_eq!(check(&mut receiver, at(200), PLACE, true, &late).refusal, None, "late, but for all");
+        assert_eq!(check(&mut receiver, at(200), PLACE, true, &late).refusal, Some(HostRefusal::Replayed));
         let mut restarted = host(3, &[7]);
         let again = signed(&mut restarted, &[(CHALLENGE_REPLY, &nonce)]);
-        let checked = receiver.check(at(400), PLACE, false, &again);
+        let checked = check(&mut receiver, at(400), PLACE, false, &again);
         assert_eq!(checked.refusal, Some(HostRefusal::Unproven), "a nonce is good for one proof");
     }
 
@@ -178,7 +151,7 @@ mod tests {
     fn a_challenge_is_answered_once_in_300_ms_and_only_with_a_short_nonce() {
         let (mut sender, mut receiver) = (host(1, &[7]), host(2, &[7]));
         let request = signed(&mut sender, &[(CHALLENGE_REQUEST, b"nonce")]);
-        let mut reply = |ms: u64, packet: &[u8]| receiver.check(at(ms), PLACE, false, packet).reply;
+        let mut reply = |ms: u64, packet: &[u8]| check(&mut receiver, at(ms), PLACE, false, packet).reply;
         assert_eq!(reply(0, &request), Some(b"nonce".to_vec()));
         assert_eq!([reply(299, &request), reply(300, &request)], [None, Some(b"nonce".to_vec())]);
         let [long, longest] =
@@ -193,18 +166,19 @@ mod tests {
     #[test]
     fn a_nonce_is_valid_for_thirty_seconds() {
         let (mut sender, mut receiver) = (host(1, &[7]), host(2, &[7]));
-        let nonce = receiver.check(at(0), PLACE, true, &signed(&mut sender, &[])).challenge.expect("one");
+        let nonce =
+            check(&mut receiver, at(0), PLACE, true, &signed(&mut sender, &[])).challenge.expect("one");
         let reply = signed(&mut sender, &[(CHALLENGE_REPLY, &nonce)]);
-        assert!(receiver.check(at(30_001), PLACE, false, &reply).refusal.is_some());
+        assert!(check(&mut receiver, at(30_001), PLACE, false, &reply).refusal.is_some());
     }
 
     #[test]
     fn a_packet_of_babeld_is_genuine() {
         let from = "fe80::ff:fe00:2".parse().expect("an address");
         let ends = Ends { from, to: GROUP };
-        assert_eq!(host(1, &[0xa5]).admits(ends, &BABELD), Ok(()));
-        assert_eq!(host(1, &[0xa6]).admits(ends, &BABELD), Err(HostRefusal::WrongKey));
-        let checked = host(1, &[0xa5]).check(at(0), PLACE, true, &BABELD);
+        assert_eq!(admit(&host(1, &[0xa5]), ends, &BABELD), Ok(()));
+        assert_eq!(admit(&host(1, &[0xa6]), ends, &BABELD), Err(HostRefusal::WrongKey));
+        let checked = check(&mut host(1, &[0xa5]), at(0), PLACE, true, &BABELD);
         assert_eq!(checked.refusal, Some(HostRefusal::Unproven), "its counter is found");
     }
 

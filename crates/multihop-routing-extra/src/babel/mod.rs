@@ -184,15 +184,15 @@ impl Agent {
         (routes, Judge { now, sources, half_life: config.hysteresis })
     }
 
-    fn hear(&mut self, now: Instant, interface: Interface, from: IpAddr, packet: &Packet) {
+    fn process(&mut self, now: Instant, interface: Interface, from: IpAddr, packet: &Packet) {
         if self.has(from) {
             return;
         }
-        self.hear_link(now, (interface, from), packet);
+        self.record_link(now, (interface, from), packet);
         for tlv in &packet.tlvs {
             match tlv {
                 Tlv::Hello(_) | Tlv::Ihu(_) | Tlv::Ack { .. } => {}
-                Tlv::AckRequest { opaque, .. } => self.tell(now, from, Tlv::Ack { opaque: *opaque }),
+                Tlv::AckRequest { opaque, .. } => self.queue_for(now, from, Tlv::Ack { opaque: *opaque }),
                 Tlv::Update(update) => self.learn(now, from, update),
                 Tlv::RetractAll => self.retract_all(now, from),
                 Tlv::RouteRequest(None) => self.dump_soon(now),
@@ -203,7 +203,7 @@ impl Agent {
     }
 
     /// Records the measurements in a packet about the link over which it arrived.
-    fn hear_link(&mut self, now: Instant, (interface, from): (Interface, IpAddr), packet: &Packet) {
+    fn record_link(&mut self, now: Instant, (interface, from): (Interface, IpAddr), packet: &Packet) {
         let own = self.address_of(interface);
         let (mut hello, mut ihu) = (None, None);
         for tlv in &packet.tlvs {
@@ -221,10 +221,10 @@ impl Agent {
         let heard = hello.map(|hello| self.neighbours.hear(now, (interface, from), hello, kind));
         self.measure(now, from, hello, ihu);
         self.review_link(now, from);
-        self.hasten(now, from, before.unwrap_or_default());
+        self.follow_link_change(now, from, before.unwrap_or_default());
         if heard == Some(HelloOutcome::New) {
             // RFC 8966, 3.8.1.1: a new neighbour gets a request for its routes.
-            self.tell(now, from, Tlv::RouteRequest(None));
+            self.queue_for(now, from, Tlv::RouteRequest(None));
             self.greet_soon(now);
         }
     }
@@ -283,13 +283,13 @@ impl Agent {
         if used.is_some_and(|route| metric.saturating_add(margin) > route.metric) {
             return;
         }
-        self.ask_for_next(now, to, router, Some(from));
+        self.request_next_seqno(now, to, router, Some(from));
     }
 
-    fn ask_for_next(&mut self, now: Instant, to: Prefix, router_id: RouterId, whom: Option<IpAddr>) {
+    fn request_next_seqno(&mut self, now: Instant, to: Prefix, router_id: RouterId, whom: Option<IpAddr>) {
         if let Some(seqno) = self.sources.next_seqno(to, router_id) {
             let request = SeqnoRequest { prefix: to, seqno, hop_count: MAX_HOPS, router_id };
-            self.ask(now, request, whom);
+            self.request_once(now, request, whom);
         }
     }
 
@@ -313,7 +313,7 @@ impl Agent {
         }
         if let (Some(router), Some(_), None) = (router_before, before, after) {
             self.counters.lost += 1;
-            self.ask_for_next(now, destination, router, None);
+            self.request_next_seqno(now, destination, router, None);
         }
     }
 
@@ -340,7 +340,7 @@ impl Agent {
             return;
         }
         if let Some(next) = self.routes.successor(destination, from) {
-            self.ask(now, SeqnoRequest { hop_count: request.hop_count - 1, ..*request }, Some(next));
+            self.request_once(now, SeqnoRequest { hop_count: request.hop_count - 1, ..*request }, Some(next));
         }
     }
 
@@ -406,7 +406,7 @@ impl Machine for Agent {
             Input::Packet(packet) => return self.route_packet(now, &packet),
             Input::Message { interface, from, message, .. } => {
                 if let Some(packet) = message.content() {
-                    self.hear(now, interface, from.into(), packet);
+                    self.process(now, interface, from.into(), packet);
                 }
             }
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
@@ -450,7 +450,7 @@ impl RoutingAgent for Agent {
         message: &Message,
     ) -> bool {
         if let Some(packet) = message.content() {
-            self.hear(now, interface, from.into(), packet);
+            self.process(now, interface, from.into(), packet);
             self.notify(now);
         }
         true

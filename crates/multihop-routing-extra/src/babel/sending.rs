@@ -68,7 +68,7 @@ impl Agent {
             self.flush(now, Some(hello));
         }
         if !another_follows {
-            self.invite(now);
+            self.request_missing_reports(now);
         }
     }
 
@@ -160,7 +160,7 @@ impl Agent {
         let interval = centis(self.config.hello_interval.saturating_mul(3));
         if let Some(found) = self.neighbours.get(neighbour) {
             let report = Tlv::Ihu(ihu(found, &self.config, interval));
-            self.tell(now, neighbour, report);
+            self.queue_for(now, neighbour, report);
         }
     }
 
@@ -178,7 +178,7 @@ impl Agent {
     }
 
     /// Requests a newer sequence number from a neighbour or all neighbours, unless such a request is pending.
-    pub(super) fn ask(&mut self, now: Instant, request: SeqnoRequest, to: Option<IpAddr>) {
+    pub(super) fn request_once(&mut self, now: Instant, request: SeqnoRequest, to: Option<IpAddr>) {
         if self.requests.add(now, &request, to) {
             self.request_soon(now, request, to);
         }
@@ -192,7 +192,7 @@ impl Agent {
         self.flush_soon(now);
     }
 
-    pub(super) fn tell(&mut self, now: Instant, neighbour: IpAddr, tlv: Tlv) {
+    pub(super) fn queue_for(&mut self, now: Instant, neighbour: IpAddr, tlv: Tlv) {
         if self.waiting.unicast.len() < MAX_WAITING {
             self.waiting.unicast.push((neighbour, tlv));
         }

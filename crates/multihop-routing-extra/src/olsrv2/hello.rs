@@ -24,12 +24,12 @@ impl Agent {
         let is_here = |link: &&NeighbourLink| interface.is_none_or(|interface| link.interface == interface);
         let all = self.links.neighbours();
         let here = self.links.iter().filter(is_here);
-        let mut neighbours: Vec<_> = here.filter_map(|link| self.said_of(now, link, &all)).collect();
+        let mut neighbours: Vec<_> = here.filter_map(|link| self.link_entry(now, link, &all)).collect();
         let (own, further) = self.addresses_over(interface);
         let links = neighbours.len();
         let elsewhere =
             all.iter().filter(|one| neighbours[..links].iter().all(|said| said.address != one.main));
-        let elsewhere: Vec<_> = elsewhere.map(|one| self.said_of_other(one)).collect();
+        let elsewhere: Vec<_> = elsewhere.map(|one| self.other_entry(one)).collect();
         neighbours.extend(elsewhere);
         neighbours.truncate(MAX_ADDRESSES - 1 - further.len());
         Message::Hello(Hello {
@@ -44,11 +44,16 @@ impl Agent {
     }
 
     /// The entry for a link in a HELLO. `all` lists the neighbours with symmetric links.
-    fn said_of(&self, now: Instant, link: &NeighbourLink, all: &[SymmetricNeighbour]) -> Option<Neighbour> {
+    fn link_entry(
+        &self,
+        now: Instant,
+        link: &NeighbourLink,
+        all: &[SymmetricNeighbour],
+    ) -> Option<Neighbour> {
         let status = link.status(now)?;
         let best = all.binary_search_by_key(&link.main, |one| one.main).ok().map(|at| &all[at]);
         let named = match best.filter(|best| status != LinkStatus::Symmetric && best.main == link.address) {
-            Some(elsewhere) => self.said_of_other(elsewhere),
+            Some(elsewhere) => self.other_entry(elsewhere),
             None => Neighbour::new(link.address),
         };
         let named = Neighbour { link: Some(status), ..named };
@@ -70,7 +75,7 @@ impl Agent {
 
     /// The entry in a HELLO for a neighbour whose main address is not the address of a link over the same
     /// interface.
-    fn said_of_other(&self, neighbour: &SymmetricNeighbour) -> Neighbour {
+    fn other_entry(&self, neighbour: &SymmetricNeighbour) -> Neighbour {
         Neighbour {
             symmetric: Some(true),
             routes: self.relays.routing.binary_search(&neighbour.main).is_ok(),

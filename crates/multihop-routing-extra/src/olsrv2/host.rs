@@ -19,10 +19,11 @@ use multihop_routing::host::{
 use multihop_routing::olsr::LinkFailure;
 
 use super::links::NeighbourLink;
-use super::mac::{self, Authentication};
+use super::mac;
 use super::names::Given;
 use super::wire::{self, Attached, LinkStatus, Message, Metric, Names, PORT, Packet, Same, TimeCode};
 use super::{Agent, Config, Counters};
+use crate::authentication::Authentication;
 use crate::{STREAM, rfc5444};
 
 /// The agents of both families behind the sockets of a host.
@@ -195,7 +196,7 @@ impl Host {
     fn emit(&mut self, interface: Interface, to: Option<Ipv6Addr>, packet: rfc5444::Packet) {
         let Some(own) = self.interfaces.iter().find(|own| own.number == interface) else { return };
         let bytes = if let Some(authentication) = &mut self.authentication {
-            authentication.sign(own.address, packet)
+            mac::sign(authentication, own.address, packet)
         } else {
             let mut bytes = Vec::new();
             packet.emit(&mut bytes);
@@ -213,7 +214,7 @@ impl Host {
     ) -> Result<(), HostRefusal> {
         let HostArrival { interface, from, .. } = arrival;
         let Some(authentication) = &mut self.authentication else { return Ok(()) };
-        let checked = authentication.check(now, (interface, from), packet);
+        let checked = mac::check(authentication, now, (interface, from), packet);
         if let Some(answer) = mac::answer(&checked) {
             self.emit(interface, Some(from), answer);
         }
@@ -221,7 +222,7 @@ impl Host {
     }
 
     /// Passes the messages of one family to its agent.
-    fn hear(&mut self, now: Instant, arrival: HostArrival, at: usize, packet: &rfc5444::Packet) {
+    fn process(&mut self, now: Instant, arrival: HostArrival, at: usize, packet: &rfc5444::Packet) {
         let HostArrival { interface, from, .. } = arrival;
         let rate = self.rate_of(interface);
         let family = &mut self.families[at];
@@ -246,7 +247,7 @@ impl Host {
         }
         let Some(name) = known.names[at] else { return };
         agent.expire(now);
-        agent.hear(now, interface, name, &Packet { sequence: packet.sequence, messages });
+        agent.process(now, interface, name, &Packet { sequence: packet.sequence, messages });
         agent.links.set_rate(name, rate);
     }
 
@@ -371,7 +372,7 @@ impl HostAgent for Host {
         }
         self.authentication
             .as_ref()
-            .map_or(Ok(()), |authentication| authentication.admits(arrival.from, bytes))
+            .map_or(Ok(()), |authentication| mac::admit(authentication, arrival.from, bytes))
     }
 
     fn receive(&mut self, now: Instant, arrival: HostArrival, bytes: &[u8]) -> Result<(), HostRefusal> {
@@ -384,7 +385,7 @@ impl HostAgent for Host {
         let known = self.neighbours.entry(place).or_insert(Known { heard: now, names: [None; 2] });
         known.heard = now;
         for at in 0..self.families.len() {
-            self.hear(now, arrival, at, &packet);
+            self.process(now, arrival, at, &packet);
         }
         self.settle(now);
         Ok(())

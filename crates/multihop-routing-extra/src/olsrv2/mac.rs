@@ -8,71 +8,51 @@ use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 
 use hmac::{Hmac, Mac};
-use multihop_core::{Instant, Interface, Rng};
+use multihop_core::{Instant, Interface};
 use multihop_routing::host::HostRefusal;
 use multihop_wire::reader::Reader;
 use sha2::Sha256;
 
-use crate::keys::Keys;
-use crate::replay::{Checked, Counters, Proof};
+use crate::authentication::Authentication;
+use crate::replay::{Checked, Proof};
 use crate::rfc5444::{self, Tlv};
 
-/// Keys of this host, its packet counter, and the counters of neighbours.
-#[derive(Clone, Debug)]
-pub(super) struct Authentication {
-    keys: Keys,
-    counters: Counters,
+/// Numbers and signs a packet that leaves from an address; returns its bytes.
+pub(super) fn sign(by: &mut Authentication, from: Ipv6Addr, mut packet: rfc5444::Packet) -> Vec<u8> {
+    packet.tlvs.push(tlv(TIMESTAMP, 0, by.counters.next().to_vec()));
+    let mut content = Vec::new();
+    packet.emit(&mut content);
+    for tag in by.keys.tags(|key| mac(key, from, &content)) {
+        packet.tlvs.push(tlv(ICV, SOURCE_SPECIFIC, [&METHOD[..], &tag].concat()));
+    }
+    let mut bytes = Vec::new();
+    packet.emit(&mut bytes);
+    bytes
 }
 
-impl Authentication {
-    /// Creates the authentication with these keys, each of which signs all packets; `None` without keys.
-    pub(super) fn new(keys: Vec<[u8; 32]>, rng: Rng) -> Option<Self> {
-        (!keys.is_empty()).then(|| Self { keys: Keys(keys), counters: Counters::new(rng) })
-    }
+/// Checks that a packet has an ICV by one of the keys. The check is cheap for any contents.
+pub(super) fn admit(by: &Authentication, from: Ipv6Addr, bytes: &[u8]) -> Result<(), HostRefusal> {
+    let (content, tags) = split(bytes).ok_or(HostRefusal::Unsigned)?;
+    by.keys.admit(tags.into_iter(), |key| mac(key, from, &content))
+}
 
-    /// Numbers and signs a packet that leaves from an address; returns its bytes.
-    pub(super) fn sign(&mut self, from: Ipv6Addr, mut packet: rfc5444::Packet) -> Vec<u8> {
-        packet.tlvs.push(tlv(TIMESTAMP, 0, self.counters.next().to_vec()));
-        let mut content = Vec::new();
-        packet.emit(&mut content);
-        for key in &self.keys.0 {
-            let tag = mac(key, from, &content).finalize().into_bytes();
-            packet.tlvs.push(tlv(ICV, SOURCE_SPECIFIC, [&METHOD[..], &tag].concat()));
-        }
-        let mut bytes = Vec::new();
-        packet.emit(&mut bytes);
-        bytes
-    }
-
-    /// Whether a packet has an ICV by one of the keys. The check is cheap for any contents.
-    pub(super) fn admits(&self, from: Ipv6Addr, bytes: &[u8]) -> Result<(), HostRefusal> {
-        let (content, tags) = split(bytes).ok_or(HostRefusal::Unsigned)?;
-        if tags.is_empty() {
-            return Err(HostRefusal::Unsigned);
-        }
-        let is_valid =
-            |tag: &&[u8]| self.keys.0.iter().any(|key| mac(key, from, &content).verify_slice(tag).is_ok());
-        if tags.iter().take(MAX_TAGS).any(is_valid) { Ok(()) } else { Err(HostRefusal::WrongKey) }
-    }
-
-    /// Checks the counter of a packet that is [admitted](Self::admits), and answers challenges.
-    pub(super) fn check(
-        &mut self,
-        now: Instant,
-        place: (Interface, Ipv6Addr),
-        packet: &rfc5444::Packet,
-    ) -> Checked {
-        let of = |kind| packet.tlvs.iter().filter(move |tlv| (tlv.kind, tlv.extension) == (kind, 0));
-        let values = |kind| of(kind).filter_map(|tlv| tlv.value.as_deref());
-        let proof = Proof {
-            counter: values(TIMESTAMP).next(),
-            request: values(CHALLENGE).next(),
-            replies: values(REPLY).collect(),
-        };
-        // The signature does not cover the destination. Only challenges and their answers are sent to one neighbour.
-        let to_all = proof.request.is_none() && proof.replies.is_empty();
-        self.counters.check(now, place, to_all, &proof)
-    }
+/// Checks the counter of a packet that is [admitted](admit), and answers challenges.
+pub(super) fn check(
+    by: &mut Authentication,
+    now: Instant,
+    place: (Interface, Ipv6Addr),
+    packet: &rfc5444::Packet,
+) -> Checked {
+    let of = |kind| packet.tlvs.iter().filter(move |tlv| (tlv.kind, tlv.extension) == (kind, 0));
+    let values = |kind| of(kind).filter_map(|tlv| tlv.value.as_deref());
+    let proof = Proof {
+        counter: values(TIMESTAMP).next(),
+        request: values(CHALLENGE).next(),
+        replies: values(REPLY).collect(),
+    };
+    // The signature does not cover the destination. Only challenges and their answers are sent to one neighbour.
+    let to_all = proof.request.is_none() && proof.replies.is_empty();
+    by.counters.check(now, place, to_all, &proof)
 }
 
 /// Packet that returns a nonce, and challenges its receiver; `None` if there is nothing to send.
@@ -133,20 +113,14 @@ const METHOD: [u8; 3] = [3, 3, 0];
 const CHALLENGE: u8 = 224;
 /// Type of the packet TLV with a returned nonce, for experimental use.
 const REPLY: u8 = 225;
-/// Largest number of ICVs that are checked per packet.
-const MAX_TAGS: usize = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authentication::tests::host;
 
     const A: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
     const B: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
-
-    fn host(seed: u64, keys: &[u8]) -> Authentication {
-        let keys = keys.iter().map(|key| [*key; 32]).collect();
-        Authentication::new(keys, Rng::stream(seed, "mac", 0)).expect("there are keys")
-    }
 
     fn packet() -> rfc5444::Packet {
         let message = rfc5444::Message { kind: 1, ..rfc5444::Message::default() };
@@ -156,32 +130,35 @@ mod tests {
     #[test]
     fn only_an_unchanged_packet_with_a_key_of_both_is_admitted() {
         let (mut sender, receiver) = (host(1, &[7, 8]), host(2, &[8]));
-        let bytes = sender.sign(A, packet());
-        assert_eq!(receiver.admits(A, &bytes), Ok(()));
+        let bytes = sign(&mut sender, A, packet());
+        assert_eq!(admit(&receiver, A, &bytes), Ok(()));
         assert!(format!("{receiver:?}").contains("Keys(1)"), "without the key");
-        assert_eq!(host(3, &[9]).admits(A, &bytes), Err(HostRefusal::WrongKey));
-        assert_eq!(receiver.admits(B, &bytes), Err(HostRefusal::WrongKey), "another source");
-        let signed = host(1, &[8]).sign(A, packet());
+        assert_eq!(admit(&host(3, &[9]), A, &bytes), Err(HostRefusal::WrongKey));
+        assert_eq!(admit(&receiver, B, &bytes), Err(HostRefusal::WrongKey), "another source");
+        let signed = sign(&mut host(1, &[8]), A, packet());
         // Reserved bits in the flags of the ICV TLV are not signed.
         for place in (0..signed.len()).filter(|place| *place != 21) {
             let mut changed = signed.clone();
             changed[place] ^= 1;
-            assert!(receiver.admits(A, &changed).is_err(), "byte {place}");
+            assert!(admit(&receiver, A, &changed).is_err(), "byte {place}");
         }
         let mut plain = Vec::new();
         packet().emit(&mut plain);
-        assert_eq!(receiver.admits(A, &plain), Err(HostRefusal::Unsigned));
+        assert_eq!(admit(&receiver, A, &plain), Err(HostRefusal::Unsigned));
     }
 
     #[test]
     fn a_sender_is_used_after_it_has_returned_the_nonce_and_replays_are_refused() {
         let (mut sender, mut receiver) = (host(1, &[7]), host(2, &[7]));
         let mut check = |packet: rfc5444::Packet| {
-            let bytes = sender.sign(A, packet);
+            let bytes = sign(&mut sender, A, packet);
             let packet = rfc5444::Packet::parse(&bytes).expect("a packet");
             let again = packet.clone();
             let place = (Interface(0), A);
-            (receiver.check(Instant::ZERO, place, &packet), receiver.check(Instant::ZERO, place, &again))
+            (
+                check(&mut receiver, Instant::ZERO, place, &packet),
+                check(&mut receiver, Instant::ZERO, place, &again),
+            )
         };
         let nonce = check(packet()).0.challenge.expect("a challenge").to_vec();
         let reply =

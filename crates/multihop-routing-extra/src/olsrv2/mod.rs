@@ -199,7 +199,7 @@ impl Agent {
         self.counters
     }
 
-    fn hear(&mut self, now: Instant, interface: Interface, from: Ipv4Addr, packet: &Packet) {
+    fn process(&mut self, now: Instant, interface: Interface, from: Ipv4Addr, packet: &Packet) {
         if let Some(sequence) = packet.sequence {
             self.links.packet(now, from, sequence);
             self.review_links(now);
@@ -346,7 +346,7 @@ impl Machine for Agent {
             Input::Packet(packet) => self.route_packet(now, &packet),
             Input::Message { interface, from, message, .. } => {
                 if let Some(packet) = message.content() {
-                    self.hear(now, interface, from, packet);
+                    self.process(now, interface, from, packet);
                 }
             }
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
@@ -393,7 +393,7 @@ impl RoutingAgent for Agent {
     ) -> bool {
         if let Some(packet) = message.content() {
             self.expire(now);
-            self.hear(now, interface, from, packet);
+            self.process(now, interface, from, packet);
             self.settle(now, false);
         }
         true

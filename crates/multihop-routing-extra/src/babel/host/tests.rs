@@ -2,20 +2,7 @@
 
 use super::*;
 use crate::babel::wire::{Centis, Hello, Seqno};
-
-/// Hosts, and cables between their interfaces. Host and interface numbers start at zero.
-struct Net {
-    now: Instant,
-    hosts: Vec<Box<dyn HostAgent>>,
-    cables: Vec<[(usize, u8); 2]>,
-    /// Refused datagrams, by reason.
-    refusals: Vec<HostRefusal>,
-}
-
-/// Address that every interface of a host has: interfaces differ by number only.
-fn link(host: usize) -> Ipv6Addr {
-    Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, u16::try_from(host + 1).expect("few hosts"))
-}
+use crate::cabled::{Cable, Cabled, cable_end, link};
 
 fn four(host: usize) -> IpAddr {
     IpAddr::from([10, 0, 0, u8::try_from(host + 1).expect("few hosts")])
@@ -25,140 +12,90 @@ fn six(host: usize) -> IpAddr {
     Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, u16::try_from(host + 1).expect("few hosts")).into()
 }
 
+/// An interface with the addresses that all interfaces of the host have.
 fn interface(host: usize, number: u8) -> HostInterface {
-    let (number, addresses) = (Interface(number), vec![four(host), six(host)]);
-    HostInterface { number, address: link(host), addresses, is_radio: false }
+    cable_end(host, number, [four(host), six(host)])
 }
 
-impl Net {
-    fn new(keys: &[&[u8]], cables: &[[(usize, u8); 2]]) -> Self {
-        let now = Instant::ZERO;
-        let host = |(host, keys): (usize, &&[u8])| {
-            let keys = keys.iter().map(|key| [*key; 32]).collect();
-            let mut agent =
-                Config::default().host_agent(HostSetup { now, seed: host as u64, epoch: 0, keys });
-            let mut numbers: Vec<u8> =
-                cables.iter().flatten().filter(|end| end.0 == host).map(|end| end.1).collect();
-            numbers.sort_unstable();
-            agent.set_interfaces(now, numbers.into_iter().map(|number| interface(host, number)).collect());
-            agent
-        };
-        let hosts = keys.iter().enumerate().map(host).collect();
-        Self { now, hosts, cables: cables.to_vec(), refusals: Vec::new() }
-    }
+fn joined(keys: &[&[u8]], cables: &[Cable]) -> Cabled {
+    Cabled::new(&Config::default(), keys, cables, interface)
+}
 
-    fn run(&mut self, seconds: u64) {
-        let end = self.now + Duration::from_secs(seconds);
-        while self.now < end {
-            self.now += Duration::from_millis(5);
-            for from in 0..self.hosts.len() {
-                if self.hosts[from].poll_timeout().is_some_and(|due| due <= self.now) {
-                    self.hosts[from].handle_timeout(self.now);
-                }
-                while let Some(datagram) = self.hosts[from].poll_datagram(self.now) {
-                    self.deliver(from, &datagram);
-                }
-            }
-        }
-    }
-
-    fn deliver(&mut self, from: usize, datagram: &HostDatagram) {
-        let source = (from, datagram.interface.0);
-        for [a, b] in self.cables.clone() {
-            let Some((to, number)) =
-                [(a, b), (b, a)].into_iter().find(|(end, _)| *end == source).map(|ends| ends.1)
-            else {
-                continue;
-            };
-            if datagram.to.is_some_and(|address| address != link(to)) {
-                continue;
-            }
-            let to_all = datagram.to.is_none();
-            let arrival = HostArrival { interface: Interface(number), from: link(from), to_all };
-            let admitted = self.hosts[to].admits(self.now, arrival, &datagram.bytes);
-            let done = admitted.and_then(|()| self.hosts[to].receive(self.now, arrival, &datagram.bytes));
-            self.refusals.extend(done.err());
-        }
-    }
-
-    /// Next hop, interface and cost of a host's route to an address.
-    fn route(&self, host: usize, to: IpAddr) -> Option<(IpAddr, u8, u32)> {
-        let routes = self.hosts[host].routes();
-        let route = routes.into_iter().find(|route| route.destination.0 == to)?;
-        Some((route.via, route.interface.0, route.cost))
-    }
+/// Next hop, interface and cost of a host's route to an address.
+fn route(net: &Cabled, host: usize, to: IpAddr) -> Option<(IpAddr, u8, u32)> {
+    net.route(host, to).map(|route| (route.via, route.interface.0, route.cost))
 }
 
 /// Chain 0 - 1 - 2 in which host 1 reaches both neighbours over interfaces with equal addresses.
-const CHAIN: [[(usize, u8); 2]; 2] = [[(0, 0), (1, 0)], [(1, 1), (2, 1)]];
+const CHAIN: [Cable; 2] = [[(0, 0), (1, 0)], [(1, 1), (2, 1)]];
 
 #[test]
 fn hosts_find_routes_of_both_families_within_two_seconds() {
-    let mut net = Net::new(&[&[], &[], &[]], &CHAIN);
+    let mut net = joined(&[&[], &[], &[]], &CHAIN);
     net.run(2);
-    assert_eq!(net.route(0, four(2)), Some((four(1), 0, 192)));
-    assert_eq!(net.route(0, six(2)), Some((link(1).into(), 0, 192)));
-    assert_eq!(net.route(2, four(0)), Some((four(1), 1, 192)));
+    assert_eq!(route(&net, 0, four(2)), Some((four(1), 0, 192)));
+    assert_eq!(route(&net, 0, six(2)), Some((link(1).into(), 0, 192)));
+    assert_eq!(route(&net, 2, four(0)), Some((four(1), 1, 192)));
     assert_eq!(net.hosts[1].neighbours().len(), 2);
 }
 
 #[test]
 fn a_host_that_starts_a_moment_later_has_its_routes_within_two_seconds() {
-    let mut net = Net::new(&[&[], &[], &[]], &CHAIN);
+    let mut net = joined(&[&[], &[], &[]], &CHAIN);
     let now = net.now;
     net.hosts[0].set_interfaces(now, Vec::new());
     net.run(1);
     let now = net.now;
     net.hosts[0].set_interfaces(now, vec![interface(0, 0)]);
     net.run(2);
-    assert_eq!(net.route(0, four(2)), Some((four(1), 0, 192)));
-    assert_eq!(net.route(2, four(0)), Some((four(1), 1, 192)));
+    assert_eq!(route(&net, 0, four(2)), Some((four(1), 0, 192)));
+    assert_eq!(route(&net, 2, four(0)), Some((four(1), 1, 192)));
 }
 
 #[test]
 fn a_cable_that_is_cut_ends_routes_and_networks_are_announced() {
-    let mut net = Net::new(&[&[], &[], &[]], &CHAIN);
+    let mut net = joined(&[&[], &[], &[]], &CHAIN);
     let network = (IpAddr::from([192, 168, 7, 0]), 24);
     net.hosts[2].set_networks(net.now, vec![network], Vec::new());
     net.run(2);
-    assert_eq!(net.route(0, network.0), Some((four(1), 0, 192)));
+    assert_eq!(route(&net, 0, network.0), Some((four(1), 0, 192)));
     net.hosts[0].set_networks(net.now, Vec::new(), vec![(IpAddr::from([10, 0, 0, 0]), 8)]);
-    assert_eq!(net.route(0, network.0), None, "outside of the allowed networks");
-    assert!(net.route(0, four(2)).is_some());
+    assert_eq!(route(&net, 0, network.0), None, "outside of the allowed networks");
+    assert!(route(&net, 0, four(2)).is_some());
     let now = net.now;
     net.hosts[1].set_interfaces(now, vec![interface(1, 0)]);
     net.run(1);
-    assert_eq!(net.route(0, four(2)), None);
-    assert_eq!(net.route(0, four(1)), Some((four(1), 0, 96)));
+    assert_eq!(route(&net, 0, four(2)), None);
+    assert_eq!(route(&net, 0, four(1)), Some((four(1), 0, 96)));
 }
 
 #[test]
 fn equal_addresses_at_two_interfaces_are_two_neighbours() {
     // Two cables lead to the same neighbour, whose interfaces have equal addresses.
-    let mut net = Net::new(&[&[], &[]], &[[(0, 0), (1, 0)], [(0, 1), (1, 1)]]);
+    let mut net = joined(&[&[], &[]], &[[(0, 0), (1, 0)], [(0, 1), (1, 1)]]);
     net.run(2);
     assert_eq!(net.hosts[0].neighbours().iter().filter(|one| one.cost == Some(96)).count(), 2);
     let now = net.now;
     net.hosts[0].set_interfaces(now, vec![interface(0, 1)]);
-    assert_eq!(net.route(0, four(1)), Some((four(1), 1, 96)), "the other cable");
+    assert_eq!(route(&net, 0, four(1)), Some((four(1), 1, 96)), "the other cable");
 }
 
 #[test]
 fn hosts_with_a_common_key_prove_themselves_and_others_are_refused() {
     // While the key changes from 7 to 8, the host in the middle has both keys.
-    let mut net = Net::new(&[&[7], &[7, 8], &[8]], &CHAIN);
+    let mut net = joined(&[&[7], &[7, 8], &[8]], &CHAIN);
     net.run(6);
-    assert_eq!(net.route(0, six(2)), Some((link(1).into(), 0, 192)));
+    assert_eq!(route(&net, 0, six(2)), Some((link(1).into(), 0, 192)));
     assert!(net.refusals.iter().all(|reason| *reason == HostRefusal::Unproven), "{:?}", net.refusals);
-    let mut net = Net::new(&[&[7], &[8], &[]], &CHAIN);
+    let mut net = joined(&[&[7], &[8], &[]], &CHAIN);
     net.run(6);
-    assert_eq!((net.route(0, six(1)), net.route(1, six(0)), net.route(1, six(2))), (None, None, None));
+    assert_eq!((route(&net, 0, six(1)), route(&net, 1, six(0)), route(&net, 1, six(2))), (None, None, None));
     assert!(net.refusals.contains(&HostRefusal::WrongKey) && net.refusals.contains(&HostRefusal::Unsigned));
 }
 
 #[test]
 fn hellos_for_this_host_alone_make_a_link() {
-    let mut net = Net::new(&[&[], &[]], &[[(0, 0), (1, 0)]]);
+    let mut net = joined(&[&[], &[]], &[[(0, 0), (1, 0)]]);
     let arrival = HostArrival { interface: Interface(0), from: link(7), to_all: false };
     for seqno in 1..=2 {
         let hello = Hello { unicast: true, seqno: Seqno(seqno), interval: Centis(400), timestamp: None };
@@ -192,7 +129,7 @@ fn sent(host: &mut dyn HostAgent, from: u64, to: u64, neighbour: usize) -> Strin
 
 #[test]
 fn a_neighbour_is_asked_after_the_hellos_until_it_reports_that_it_hears_this_host() {
-    let mut net = Net::new(&[&[], &[]], &[[(0, 0), (1, 0)]]);
+    let mut net = joined(&[&[], &[]], &[[(0, 0), (1, 0)]]);
     let host = &mut *net.hosts[0];
     let arrival = HostArrival { interface: Interface(0), from: link(7), to_all: true };
     let hear = |host: &mut dyn HostAgent, seqno, rxcost, second| {
@@ -215,7 +152,7 @@ fn a_neighbour_is_asked_after_the_hellos_until_it_reports_that_it_hears_this_hos
 
 #[test]
 fn datagrams_that_are_no_packets_of_a_neighbour_are_refused() {
-    let mut net = Net::new(&[&[], &[]], &[[(0, 0), (1, 0)]]);
+    let mut net = joined(&[&[], &[]], &[[(0, 0), (1, 0)]]);
     let mut admits = |from, bytes: &[u8]| {
         net.hosts[0].admits(net.now, HostArrival { interface: Interface(0), from, to_all: true }, bytes)
     };

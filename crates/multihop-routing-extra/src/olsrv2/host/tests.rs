@@ -2,20 +2,7 @@
 
 use super::super::wire::{Hello, Metrics, Neighbour, Willingness};
 use super::*;
-
-/// Hosts, and cables between their interfaces. Host and interface numbers start at zero.
-struct Net {
-    now: Instant,
-    hosts: Vec<Box<dyn HostAgent>>,
-    cables: Vec<[(usize, u8); 2]>,
-    /// Refused datagrams, by reason.
-    refusals: Vec<HostRefusal>,
-}
-
-/// Address that every interface of a host has: interfaces differ by number only.
-fn link(host: usize) -> Ipv6Addr {
-    Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, u16::try_from(host + 1).expect("few hosts"))
-}
+use crate::cabled::{Cable, Cabled, cable_end, link, start};
 
 /// Address of an interface: 10.interface.0.host.
 fn four(host: usize, number: u8) -> IpAddr {
@@ -28,103 +15,59 @@ fn six(host: usize, number: u8) -> IpAddr {
 }
 
 fn interface(host: usize, number: u8) -> HostInterface {
-    let addresses = vec![four(host, number), six(host, number)];
-    HostInterface { number: Interface(number), address: link(host), addresses, is_radio: false }
+    cable_end(host, number, [four(host, number), six(host, number)])
 }
 
-impl Net {
-    fn new(keys: &[&[u8]], cables: &[[(usize, u8); 2]]) -> Self {
-        let hosts = (0..keys.len()).map(|host| agent(Instant::ZERO, host, keys[host], cables)).collect();
-        Self { now: Instant::ZERO, hosts, cables: cables.to_vec(), refusals: Vec::new() }
-    }
-
-    fn run(&mut self, seconds: u64) {
-        let end = self.now + Duration::from_secs(seconds);
-        while self.now < end {
-            self.now += Duration::from_millis(5);
-            for from in 0..self.hosts.len() {
-                if self.hosts[from].poll_timeout().is_some_and(|due| due <= self.now) {
-                    self.hosts[from].handle_timeout(self.now);
-                }
-                while let Some(datagram) = self.hosts[from].poll_datagram(self.now) {
-                    self.deliver(from, &datagram);
-                }
-            }
-        }
-    }
-
-    fn deliver(&mut self, from: usize, datagram: &HostDatagram) {
-        let source = (from, datagram.interface.0);
-        for [a, b] in self.cables.clone() {
-            let ends = [(a, b), (b, a)].into_iter().find(|(end, _)| *end == source);
-            let Some((_, (to, number))) = ends else { continue };
-            if datagram.to.is_some_and(|address| address != link(to)) {
-                continue;
-            }
-            let to_all = datagram.to.is_none();
-            let arrival = HostArrival { interface: Interface(number), from: link(from), to_all };
-            let admitted = self.hosts[to].admits(self.now, arrival, &datagram.bytes);
-            let done = admitted.and_then(|()| self.hosts[to].receive(self.now, arrival, &datagram.bytes));
-            self.refusals.extend(done.err());
-        }
-    }
-
-    /// Next hop and interface of a host's route to an address.
-    fn route(&self, host: usize, to: IpAddr) -> Option<(IpAddr, u8)> {
-        let routes = self.hosts[host].routes();
-        let route = routes.into_iter().find(|route| route.destination.0 == to)?;
-        Some((route.via, route.interface.0))
-    }
+fn joined(keys: &[&[u8]], cables: &[Cable]) -> Cabled {
+    Cabled::new(&Config::default(), keys, cables, interface)
 }
 
-fn agent(now: Instant, host: usize, keys: &[u8], cables: &[[(usize, u8); 2]]) -> Box<dyn HostAgent> {
-    let keys = keys.iter().map(|key| [*key; 32]).collect();
-    let epoch = now.as_nanos() / 1_000_000_000;
-    let mut agent = Config::default().host_agent(HostSetup { now, seed: host as u64, epoch, keys });
-    let ends = cables.iter().flatten().filter(|end| end.0 == host);
-    let mut numbers: Vec<u8> = ends.map(|end| end.1).collect();
-    numbers.sort_unstable();
-    agent.set_interfaces(now, numbers.into_iter().map(|number| interface(host, number)).collect());
-    agent
+fn agent(now: Instant, host: usize, keys: &[u8], cables: &[Cable]) -> Box<dyn HostAgent> {
+    start(now, &Config::default(), (host, keys), cables, interface)
+}
+
+/// Next hop and interface of a host's route to an address.
+fn route(net: &Cabled, host: usize, to: IpAddr) -> Option<(IpAddr, u8)> {
+    net.route(host, to).map(|route| (route.via, route.interface.0))
 }
 
 /// Chain 0 - 1 - 2 - 3 in which the inner hosts reach both neighbours over interfaces with equal link-local addresses.
-const CHAIN: [[(usize, u8); 2]; 3] = [[(0, 0), (1, 0)], [(1, 1), (2, 1)], [(2, 2), (3, 2)]];
+const CHAIN: [Cable; 3] = [[(0, 0), (1, 0)], [(1, 1), (2, 1)], [(2, 2), (3, 2)]];
 
 #[test]
 fn hosts_find_routes_of_both_families_to_all_interfaces_and_networks() {
-    let mut net = Net::new(&[&[], &[], &[], &[]], &CHAIN);
+    let mut net = joined(&[&[], &[], &[], &[]], &CHAIN);
     let network = (IpAddr::from([192, 168, 7, 0]), 24);
     net.hosts[3].set_networks(net.now, vec![network, (Ipv6Addr::UNSPECIFIED.into(), 0)], Vec::new());
     net.run(20);
     for to in [four(1, 1), four(2, 1), four(2, 2), four(3, 2), network.0] {
-        assert_eq!(net.route(0, to), Some((four(1, 0), 0)), "{to}");
+        assert_eq!(route(&net, 0, to), Some((four(1, 0), 0)), "{to}");
     }
     for to in [six(1, 1), six(2, 1), six(2, 2), six(3, 2), Ipv6Addr::UNSPECIFIED.into()] {
-        assert_eq!(net.route(0, to), Some((link(1).into(), 0)), "{to}");
+        assert_eq!(route(&net, 0, to), Some((link(1).into(), 0)), "{to}");
     }
-    assert_eq!(net.route(3, four(0, 0)), Some((four(2, 2), 2)));
+    assert_eq!(route(&net, 3, four(0, 0)), Some((four(2, 2), 2)));
     let neighbours = net.hosts[1].neighbours();
     let expected = Some(Metric::at_least(21).value());
     assert!(neighbours.len() == 2 && neighbours.iter().all(|one| one.cost == expected), "{neighbours:?}");
     net.hosts[0].set_networks(net.now, Vec::new(), vec![(IpAddr::from([10, 0, 0, 0]), 8)]);
     assert_eq!(
-        (net.route(0, network.0), net.route(0, six(3, 2))),
+        (route(&net, 0, network.0), route(&net, 0, six(3, 2))),
         (None, None),
         "outside of the allowed networks"
     );
-    assert!(net.route(0, four(3, 2)).is_some());
+    assert!(route(&net, 0, four(3, 2)).is_some());
 }
 
 #[test]
 fn a_host_that_restarts_or_ends_is_accepted_and_forgotten() {
-    let mut net = Net::new(&[&[], &[], &[], &[]], &CHAIN);
+    let mut net = joined(&[&[], &[], &[], &[]], &CHAIN);
     net.run(20);
     net.hosts[3] = agent(net.now, 3, &[], &CHAIN);
     let network = (IpAddr::from([192, 168, 7, 0]), 24);
     net.hosts[3].set_networks(net.now, vec![network], Vec::new());
     net.run(8);
-    assert_eq!(net.route(0, network.0), Some((four(1, 0), 0)), "the restarted host's new TC");
+    assert_eq!(route(&net, 0, network.0), Some((four(1, 0), 0)), "the restarted host's new TC");
     let last = net.hosts[1].farewell(net.now, Interface(0)).expect("a farewell");
     net.deliver(1, &last);
     assert_eq!(net.hosts[0].routes(), [], "the link has ended");
@@ -133,28 +76,28 @@ fn a_host_that_restarts_or_ends_is_accepted_and_forgotten() {
 #[test]
 fn a_ring_heals_when_a_cable_is_cut() {
     let ring = [CHAIN[0], CHAIN[1], CHAIN[2], [(3, 3), (0, 3)]];
-    let mut net = Net::new(&[&[], &[], &[], &[]], &ring);
+    let mut net = joined(&[&[], &[], &[], &[]], &ring);
     net.run(20);
-    assert_eq!(net.route(0, four(1, 0)), Some((four(1, 0), 0)));
+    assert_eq!(route(&net, 0, four(1, 0)), Some((four(1, 0), 0)));
     net.cables.remove(0);
     let now = net.now;
     net.hosts[0].set_interfaces(now, vec![interface(0, 3)]);
     net.hosts[1].set_interfaces(now, vec![interface(1, 1)]);
     net.run(20);
-    assert_eq!(net.route(0, four(1, 1)), Some((four(3, 3), 3)));
-    assert_eq!(net.route(0, six(1, 1)), Some((link(3).into(), 3)));
-    assert_eq!(net.route(0, four(1, 0)), None, "the address is gone");
+    assert_eq!(route(&net, 0, four(1, 1)), Some((four(3, 3), 3)));
+    assert_eq!(route(&net, 0, six(1, 1)), Some((link(3).into(), 3)));
+    assert_eq!(route(&net, 0, four(1, 0)), None, "the address is gone");
 }
 
 #[test]
 fn hosts_with_a_common_key_prove_themselves_and_others_are_refused() {
     // While the key changes from 7 to 8, the host in the middle has both keys.
     let chain = [CHAIN[0], CHAIN[1]];
-    let mut net = Net::new(&[&[7], &[7, 8], &[8]], &chain);
+    let mut net = joined(&[&[7], &[7, 8], &[8]], &chain);
     net.run(20);
-    assert_eq!(net.route(0, six(2, 1)), Some((link(1).into(), 0)));
+    assert_eq!(route(&net, 0, six(2, 1)), Some((link(1).into(), 0)));
     assert!(net.refusals.iter().all(|reason| *reason == HostRefusal::Unproven), "{:?}", net.refusals);
-    let mut net = Net::new(&[&[7], &[8], &[]], &chain);
+    let mut net = joined(&[&[7], &[8], &[]], &chain);
     net.run(20);
     assert!(net.hosts.iter().all(|host| host.routes().is_empty()));
     assert!(net.refusals.contains(&HostRefusal::WrongKey) && net.refusals.contains(&HostRefusal::Unsigned));
@@ -162,7 +105,7 @@ fn hosts_with_a_common_key_prove_themselves_and_others_are_refused() {
 
 #[test]
 fn a_recorded_packet_is_refused_also_if_it_is_repeated_to_one_host() {
-    let mut net = Net::new(&[&[7], &[7]], &CHAIN[..1]);
+    let mut net = joined(&[&[7], &[7]], &CHAIN[..1]);
     net.run(20);
     let recorded = net.hosts[1].farewell(net.now, Interface(0)).expect("a packet");
     net.deliver(1, &recorded);
@@ -173,7 +116,7 @@ fn a_recorded_packet_is_refused_also_if_it_is_repeated_to_one_host() {
 
 #[test]
 fn datagrams_that_are_no_packets_of_a_neighbour_are_refused() {
-    let mut net = Net::new(&[&[], &[]], &CHAIN[..1]);
+    let mut net = joined(&[&[], &[]], &CHAIN[..1]);
     let mut receive = |from, bytes: &[u8]| {
         let arrival = HostArrival { interface: Interface(0), from, to_all: true };
         net.hosts[0].admits(net.now, arrival, bytes)?;
@@ -221,7 +164,7 @@ fn a_neighbour_that_changes_its_addresses_has_one_link() {
 #[test]
 fn only_changes_of_links_and_networks_change_the_revision() {
     let ring = [[(0, 0), (1, 0)], [(1, 1), (2, 0)], [(2, 1), (3, 0)], [(3, 1), (0, 1)]];
-    let mut net = Net::new(&[&[], &[], &[], &[]], &ring);
+    let mut net = joined(&[&[], &[], &[], &[]], &ring);
     net.run(60);
     let (settled, routes) = (net.hosts[0].revision(), net.hosts[0].routes());
     net.run(60);
