@@ -126,6 +126,13 @@ impl Packet {
     }
 }
 
+impl Message {
+    /// Length of the message in a packet, bytes.
+    pub fn wire_len(&self) -> usize {
+        emit::message_len(self)
+    }
+}
+
 impl Tlv {
     /// An attribute with a value of one byte.
     pub fn byte(kind: u8, value: u8) -> Self {

@@ -180,8 +180,8 @@ impl Host {
         let all = family.agent.iter().flat_map(|agent| agent.numbers.iter().copied());
         let over: Vec<_> =
             all.filter(|number| interface.is_none_or(|interface| interface == *number)).collect();
-        for number in over {
-            self.transmit(number, None, messages.clone());
+        for part in packets(messages) {
+            over.iter().for_each(|number| self.transmit(*number, None, part.clone()));
         }
     }
 
@@ -476,6 +476,24 @@ impl HostAgent for Host {
     }
 }
 
+/// Messages in parts for one packet each. A message is not divided, so a part may consist of one message that is longer than
+/// [`MAX_MESSAGE_BYTES`]; IP then fragments the datagram.
+fn packets(messages: Vec<rfc5444::Message>) -> Vec<Vec<rfc5444::Message>> {
+    let (mut parts, mut len) = (Vec::<Vec<_>>::new(), 0);
+    for message in messages {
+        let more = message.wire_len();
+        match parts.last_mut().filter(|_| len + more <= MAX_MESSAGE_BYTES) {
+            Some(part) => part.push(message),
+            None => {
+                parts.push(Vec::from([message]));
+                len = 0;
+            }
+        }
+        len += more;
+    }
+    parts
+}
+
 fn sum(a: Counters, b: Counters) -> Counters {
     Counters {
         hellos: a.hellos + b.hellos,
@@ -523,6 +541,9 @@ fn contains((outer, len): HostNetwork, (inner, inner_len): HostNetwork) -> bool 
 const GROUP: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6d);
 /// Largest number of neighbours, a limit of memory.
 const MAX_NEIGHBOURS: usize = 256;
+/// Largest number of bytes of the messages that share a packet. With the headers of IPv6 and UDP (48 bytes), the packet header (5),
+/// a counter (16) and two signatures (76), the packet fits into 1280 bytes, the least MTU of IPv6.
+const MAX_MESSAGE_BYTES: usize = 1_100;
 /// Longest time for which a HELLO is valid, so that false neighbours soon make room for others.
 const MAX_VALIDITY: Duration = Duration::from_secs(60);
 /// Largest number of networks that this host announces, so that a TC has room for its neighbours as well.

@@ -15,6 +15,7 @@ use multihop_routing::forwarder::Forwarder;
 use multihop_routing::host::HostConfig;
 use multihop_routing::link_state::duplicates::Duplicates;
 use multihop_routing::link_state::interfaces::OwnInterfaces;
+use multihop_routing::link_state::table::Table;
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_routing::olsr::LinkFailure;
@@ -67,6 +68,8 @@ pub struct Agent {
     announcement: Announcement,
     /// Senders of TCs, only on real hosts.
     senders: Option<Senders>,
+    /// Originators whose TC was forwarded a moment ago, only on real hosts.
+    recently_forwarded: Table<Ipv4Addr>,
     /// Networks behind this node, only on real hosts.
     networks: Vec<Attached>,
     /// Numbers of the interfaces, only on real hosts.
@@ -154,6 +157,7 @@ impl Agent {
             stale: Changes::default(),
             announcement: Announcement::default(),
             senders: None,
+            recently_forwarded: Table::new(),
             networks: Vec::new(),
             numbers: Vec::new(),
             message_sequence: 0,

@@ -3,7 +3,7 @@
 
 use core::net::Ipv4Addr;
 
-use multihop_core::Instant;
+use multihop_core::{Duration, Instant};
 use multihop_routing::link_state::table::Table;
 
 use super::wire::Tc;
@@ -49,10 +49,28 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// Whether a TC of an originator may be forwarded now: [`FORWARD_INTERVAL`] after the last one. Always true in simulations. A
+    /// router that keeps to RFC 7181 sends TCs `TC_MIN_INTERVAL` apart (5.4.1, 1.25 s by default), so only floods are cut.
+    pub(super) fn is_spaced(&mut self, now: Instant, originator: Ipv4Addr) -> bool {
+        if self.senders.is_none() {
+            return true;
+        }
+        self.recently_forwarded.expire(now);
+        let is_spaced = self.recently_forwarded.get(originator).is_none();
+        if is_spaced {
+            self.recently_forwarded.put(originator, (), now + FORWARD_INTERVAL);
+        }
+        is_spaced
+    }
+}
+
 fn add(sum: &mut Counts, more: Counts) {
     sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
+/// Shortest time between two TCs of one originator that a host forwards, equal to the shortest time between early TCs of OLSR.
+const FORWARD_INTERVAL: Duration = Duration::from_millis(200);
 /// Largest numbers of originators, of announced links, and of networks that a host stores.
 const MAX: Counts = [8_192, 65_536, 4_096];
 
@@ -119,8 +137,17 @@ mod tests {
     }
 
     #[test]
+    fn a_host_forwards_the_tcs_of_an_originator_200_ms_apart() {
+        let mut agent = agent();
+        let mut spaced =
+            |ms, originator| agent.is_spaced(Instant::ZERO + Duration::from_millis(ms), at(originator));
+        assert_eq!([spaced(0, 7), spaced(199, 7), spaced(199, 8), spaced(200, 7)], [true, false, true, true]);
+    }
+
+    #[test]
     fn simulations_have_no_limits() {
         let mut agent = Agent { senders: None, ..agent() };
+        assert!((0..2).all(|_| agent.is_spaced(Instant::ZERO, at(7))));
         assert!((0..9000).all(|originator| agent.has_room(Instant::ZERO, at(1), &tc(originator, 0))));
     }
 }

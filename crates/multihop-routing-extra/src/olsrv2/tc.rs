@@ -84,6 +84,7 @@ impl Agent {
         }
         if is_relay
             && self.may_forward(now, tc, is_new)
+            && self.is_spaced(now, tc.originator)
             && let Some(tc) = forwarded(tc)
         {
             self.waiting.push(Message::Tc(tc));

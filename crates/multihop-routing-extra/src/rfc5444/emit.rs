@@ -20,6 +20,12 @@ pub(super) fn packet(packet: &Packet, out: &mut Vec<u8>) {
     }
 }
 
+pub(super) fn message_len(one: &Message) -> usize {
+    let mut out = Vec::new();
+    message(one, &mut out);
+    out.len()
+}
+
 fn message(message: &Message, out: &mut Vec<u8>) {
     let start = out.len();
     let flag = |set: bool, bit| if set { bit } else { 0 };

@@ -179,3 +179,33 @@ fn only_changes_of_links_and_networks_change_the_revision() {
     net.run(30);
     assert_ne!(net.hosts[0].revision(), with, "a cut cable");
 }
+
+#[test]
+fn messages_of_ipv6_share_signed_packets_that_fit_into_the_least_mtu() {
+    let name = |n: u16| IpAddr::from(Ipv6Addr::new(0xfd00, n, n, n, n, n, n, n));
+    let message = |n: u16| {
+        let addresses = (0..20).map(|k| rfc5444::Address { address: name(100 * n + k), prefix: 128 });
+        let block = rfc5444::AddressBlock { addresses: addresses.collect(), tlvs: Vec::new() };
+        let (originator, blocks) = (Some(name(n)), vec![block]);
+        rfc5444::Message { kind: 1, is_ipv6: true, originator, blocks, ..rfc5444::Message::default() }
+    };
+    let messages: Vec<_> = (1..40).map(message).collect();
+    let parts = packets(messages.clone());
+    assert_eq!(parts.concat(), messages, "in their order");
+    let mut keys = crate::authentication::tests::host(1, &[7, 8]);
+    for messages in parts {
+        assert!(messages.len() > 1);
+        let packet = rfc5444::Packet { sequence: Some(1), tlvs: Vec::new(), messages };
+        let len = 40 + 8 + mac::sign(&mut keys, link(0), packet).len();
+        assert!(len <= 1280, "{len} bytes with headers");
+    }
+    let long = rfc5444::Message {
+        blocks: [1, 2, 3, 4, 5].map(|n| message(n).blocks[0].clone()).into(),
+        ..message(1)
+    };
+    assert_eq!(
+        packets(vec![message(1), long, message(2)]).len(),
+        3,
+        "a long message has a packet of its own"
+    );
+}
