@@ -15,16 +15,21 @@ pub(super) struct History {
     /// Instant at which the next Hello counts as lost.
     due: Instant,
     interval: Duration,
+    /// Bitmap before the first Hello of a neighbour that has just started.
+    initial: u16,
 }
 
 impl History {
-    /// A history without Hellos that expects this one.
-    pub(super) fn silent(now: Instant, hello: &Hello) -> Self {
-        Self { bits: 0, expected: hello.seqno, due: now + UNPROMISED, interval: UNPROMISED }
+    /// A history without Hellos that expects this one. `presumes_link`: the first Hello of a neighbour suffices to use a link by
+    /// [`LinkCost::Hops`], as if an earlier one had arrived.
+    pub(super) fn silent(now: Instant, hello: &Hello, presumes_link: bool) -> Self {
+        let initial = if presumes_link { LATEST } else { 0 };
+        let (expected, due, interval) = (hello.seqno, now + UNPROMISED, UNPROMISED);
+        Self { bits: 0, expected, due, interval, initial }
     }
 
     /// Records a Hello that arrived, and the loss of the missing Hellos before it.
-    pub(super) fn hear(&mut self, now: Instant, hello: &Hello) {
+    pub(super) fn record(&mut self, now: Instant, hello: &Hello) {
         let ahead = hello.seqno.0.wrapping_sub(self.expected.0).cast_signed();
         self.bits = match ahead {
             // The neighbour has restarted.
@@ -34,6 +39,9 @@ impl History {
             // Some Hellos before this one were lost.
             0..=16 => self.bits.checked_shr(ahead.unsigned_abs().into()).unwrap_or(0),
         };
+        if self.is_silent() {
+            self.bits = self.initial;
+        }
         self.bits = self.bits >> 1 | LATEST;
         self.expected = hello.seqno.next();
         let interval = time(hello.interval);
@@ -111,10 +119,10 @@ mod tests {
 
     /// A history in which these Hellos arrived, one per second.
     fn heard(seqnos: &[u16]) -> History {
-        let mut history = History::silent(at(0), &hello(seqnos[0]));
-        history.hear(at(0), &hello(seqnos[0]));
+        let mut history = History::silent(at(0), &hello(seqnos[0]), false);
+        history.record(at(0), &hello(seqnos[0]));
         for (n, seqno) in (1..).zip(&seqnos[1..]) {
-            history.hear(at(1000 * n), &hello(*seqno));
+            history.record(at(1000 * n), &hello(*seqno));
         }
         history
     }
@@ -126,7 +134,7 @@ mod tests {
         assert_eq!(heard(&all).rxcost(LinkCost::Etx), 256);
         assert_eq!(heard(&[0]).rxcost(LinkCost::Etx), 1023, "a quarter");
         let mut lossy = heard(&(0..16).collect::<Vec<_>>());
-        lossy.hear(at(20_000), &hello(17));
+        lossy.record(at(20_000), &hello(17));
         assert_eq!(lossy.bits, 0xbfff);
         assert_eq!(lossy.rxcost(LinkCost::Etx), 341, "three quarters");
     }
@@ -140,19 +148,33 @@ mod tests {
     }
 
     #[test]
+    fn a_presumed_link_is_used_after_one_hello_and_ends_after_two_losses() {
+        let mut history = History::silent(at(0), &hello(7), true);
+        let used = |history: &History| history.rxcost(LinkCost::Hops) == 96;
+        history.record(at(0), &hello(7));
+        assert!(used(&history));
+        history.expire(at(1500));
+        assert!(used(&history), "one of three is lost");
+        history.expire(at(2500));
+        assert!(!used(&history), "two of three are lost");
+        history.record(at(9000), &hello(900));
+        assert!(used(&history), "the neighbour has restarted");
+    }
+
+    #[test]
     fn hellos_that_come_late_were_not_lost() {
         let mut history = heard(&[0, 1]);
         assert_eq!(history.due(), at(2500));
         history.expire(at(3600));
         assert_eq!((history.bits, history.expected), (0x3000, Seqno(4)));
-        history.hear(at(3700), &hello(2));
+        history.record(at(3700), &hello(2));
         assert_eq!((history.bits, history.expected), (0xe000, Seqno(3)));
     }
 
     #[test]
     fn a_neighbour_that_restarts_or_is_silent_has_no_history() {
         let mut history = heard(&[0, 1, 2]);
-        history.hear(at(3000), &hello(900));
+        history.record(at(3000), &hello(900));
         assert_eq!((history.bits, history.expected), (0x8000, Seqno(901)));
         history.expire(at(60_000));
         assert!(history.is_silent());

@@ -15,7 +15,7 @@ use multihop_routing::olsr::LinkFailure;
 
 use super::interfaces::Own;
 use super::mac::{self, Ends};
-use super::neighbours::Neighbour;
+use super::neighbours::{Neighbour, Sensing};
 use super::wire::{GROUP, INFINITY, INTERFERING, Ihu, PORT, Packet, Prefix, RouterId, Tlv, Trailer, Update};
 use super::{Agent, Config, LinkCost, Timer};
 use crate::STREAM;
@@ -37,6 +37,8 @@ pub(super) struct State {
     is_starting: bool,
     /// Instant of the last early Hellos.
     greeted: Option<Instant>,
+    /// Number of Hellos that still come with an announcement of all routes.
+    repeats: u8,
 }
 
 impl HostConfig for Config {
@@ -164,7 +166,13 @@ impl Agent {
 
 impl HostAgent for Agent {
     fn set_interfaces(&mut self, now: Instant, interfaces: Vec<HostInterface>) {
-        let kind = self.config.link_cost;
+        // RFC 8966 leaves link sensing to the implementation (3.4.3). Appendix A.2.1 waits for two Hellos. A neighbour's second Hello
+        // comes up to a Hello interval later if this host missed one at the neighbour's start. Meanwhile babeld would learn longer
+        // routes, which it prefers to a direct one for half a minute. Cables rarely lose packets, so they are used after one Hello.
+        let sensing = |is_radio: bool| Sensing {
+            cost: if is_radio { self.config.link_cost } else { LinkCost::Hops },
+            presumes_link: !is_radio,
+        };
         let own = |interface: &HostInterface| Own {
             number: interface.number,
             address: scoped(interface.number, interface.address).into(),
@@ -172,7 +180,7 @@ impl HostAgent for Agent {
                 IpAddr::V4(address) => Some(*address),
                 IpAddr::V6(_) => None,
             }),
-            kind: if interface.is_radio { kind } else { LinkCost::Hops },
+            sensing: sensing(interface.is_radio),
             channel: INTERFERING,
         };
         let before = core::mem::replace(&mut self.own, interfaces.iter().map(own).collect());
@@ -299,7 +307,23 @@ impl Agent {
         }
         if after.1 && !before.1 {
             self.dump_soon(now);
+            if let Some(host) = &mut self.host {
+                host.repeats = REPEATS;
+            }
         }
+    }
+
+    /// Whether an announcement of all routes leaves with the next Hello although the update interval has not passed: with the first
+    /// [`REPEATS`] Hellos after a link has become usable.
+    ///
+    /// RFC 8966 (3.7.1) bounds the interval between updates from above only. A neighbour that smooths metrics (A.3) may compare
+    /// routes only when an update arrives, as babeld does. babeld starts the average of a new route at half of infinity, and
+    /// keeps a longer route that it learned first for 20 s and more; with updates every 16 s it would notice up to 16 s later.
+    pub(super) fn takes_repeat(&mut self) -> bool {
+        let Some(host) = &mut self.host else { return false };
+        let repeats = host.repeats > 0;
+        host.repeats = host.repeats.saturating_sub(1);
+        repeats
     }
 
     /// Sends Hellos soon, and once more a moment later: neighbours use a cable after two Hellos.
@@ -374,6 +398,9 @@ fn unscoped(address: Ipv6Addr) -> Ipv6Addr {
     octets.into()
 }
 
+/// Number of Hellos that come with all routes after a link has become usable. An average that starts at 32767 and halves its
+/// distance with every Hello is within 96, the cost of a cable, after the ninth.
+const REPEATS: u8 = 9;
 /// Shortest time between early Hellos.
 const GREETING_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest wait before the first Hello over a new interface.

@@ -6,8 +6,8 @@ use core::net::{IpAddr, Ipv4Addr};
 use multihop_core::Interface;
 
 use super::Agent;
-use super::config::LinkCost;
 use super::diversity::Link;
+use super::neighbours::Sensing;
 use super::wire::{Channels, INTERFERING, Prefix};
 
 /// An interface of a node that has several.
@@ -18,8 +18,8 @@ pub(super) struct Own {
     pub(super) address: IpAddr,
     /// Next hop of this node's IPv4 routes, if packets leave from an IPv6 address.
     pub(super) ipv4: Option<Ipv4Addr>,
-    /// Cost rule for links over this interface.
-    pub(super) kind: LinkCost,
+    /// Rules for links over this interface.
+    pub(super) sensing: Sensing,
     /// Channel number of the interface; [`INTERFERING`] if it is unknown.
     pub(super) channel: u8,
 }
@@ -38,7 +38,7 @@ impl Agent {
                 number: Interface(number),
                 address: address.into(),
                 ipv4: None,
-                kind: self.config.link_cost,
+                sensing: Sensing { cost: self.config.link_cost, presumes_link: false },
                 channel,
             };
             self.own = (0..).zip(addresses.into_iter().zip(channels)).map(own).collect();
@@ -63,14 +63,15 @@ impl Agent {
         self.own(interface).map_or(self.address, |own| own.address)
     }
 
-    /// Cost rule for links over an interface.
-    pub(super) fn kind_of(&self, interface: Interface) -> LinkCost {
-        self.own(interface).map_or(self.config.link_cost, |own| own.kind)
+    /// Rules for links over an interface.
+    pub(super) fn sensing_of(&self, interface: Interface) -> Sensing {
+        let default = Sensing { cost: self.config.link_cost, presumes_link: false };
+        self.own(interface).map_or(default, |own| own.sensing)
     }
 
     /// Cost of the cheapest kind of link. A metric that changes by at least this cost is announced at once.
     pub(super) fn margin(&self) -> u16 {
-        let least = self.own.iter().map(|own| own.kind.nominal()).min();
+        let least = self.own.iter().map(|own| own.sensing.cost.nominal()).min();
         least.unwrap_or(self.config.link_cost.nominal())
     }
 

@@ -216,9 +216,9 @@ impl Agent {
         if hello.is_none() && ihu.is_none() {
             return;
         }
-        let kind = self.kind_of(interface);
+        let sensing = self.sensing_of(interface);
         let before = self.neighbours.get(from).map(|neighbour| (neighbour.is_heard(), neighbour.is_used()));
-        let heard = hello.map(|hello| self.neighbours.hear(now, (interface, from), hello, kind));
+        let heard = hello.map(|hello| self.neighbours.record_hello(now, (interface, from), hello, sensing));
         self.measure(now, from, hello, ihu);
         self.review_link(now, from);
         self.follow_link_change(now, from, before.unwrap_or_default());

@@ -39,6 +39,15 @@ pub(super) struct Neighbour {
     cost: u16,
 }
 
+/// How the links over an interface are sensed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sensing {
+    /// Rule by which the cost of a link is computed.
+    pub(super) cost: LinkCost,
+    /// Whether the first Hello of a neighbour suffices to use the link.
+    pub(super) presumes_link: bool,
+}
+
 /// Effect of a Hello on its neighbour's link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum HelloOutcome {
@@ -71,20 +80,20 @@ impl Neighbours {
     }
 
     /// Records a multicast Hello, by the interface over which it arrived and its sender.
-    pub(super) fn hear(
+    pub(super) fn record_hello(
         &mut self,
         now: Instant,
         (interface, from): (Interface, IpAddr),
         hello: &Hello,
-        kind: LinkCost,
+        sensing: Sensing,
     ) -> HelloOutcome {
         let heard = hello.timestamp.map(|origin| Echo { origin, receive: clock(now) });
         match self.list.binary_search_by_key(&from, |neighbour| neighbour.address) {
             Ok(at) => {
                 let neighbour = &mut self.list[at];
-                neighbour.hear(now, hello);
+                neighbour.record_hello(now, hello, sensing);
                 (neighbour.heard, neighbour.interface) = (heard, interface);
-                (neighbour.heard_at, neighbour.kind) = (now, kind);
+                (neighbour.heard_at, neighbour.kind) = (now, sensing.cost);
                 HelloOutcome::Known
             }
             Err(_) if self.list.len() >= MAX_NEIGHBOURS => HelloOutcome::Ignored,
@@ -92,8 +101,8 @@ impl Neighbours {
                 let mut neighbour = Neighbour {
                     address: from,
                     interface,
-                    kind,
-                    history: History::silent(now, hello),
+                    kind: sensing.cost,
+                    history: History::silent(now, hello, sensing.presumes_link),
                     unicast: None,
                     heard_at: now,
                     txcost: None,
@@ -101,7 +110,7 @@ impl Neighbours {
                     rtt: None,
                     cost: INFINITY,
                 };
-                neighbour.hear(now, hello);
+                neighbour.record_hello(now, hello, sensing);
                 self.list.insert(at, neighbour);
                 HelloOutcome::New
             }
@@ -144,12 +153,13 @@ impl Neighbour {
         hellos.chain(until).min().unwrap_or(self.heard_at)
     }
 
-    /// Records a Hello. Multicast and unicast Hellos have separate sequence numbers.
-    fn hear(&mut self, now: Instant, hello: &Hello) {
+    /// Records a Hello of the neighbour. Multicast and unicast Hellos have separate sequence numbers.
+    fn record_hello(&mut self, now: Instant, hello: &Hello, sensing: Sensing) {
         if hello.unicast {
-            self.unicast.get_or_insert_with(|| History::silent(now, hello)).hear(now, hello);
+            let silent = || History::silent(now, hello, sensing.presumes_link);
+            self.unicast.get_or_insert_with(silent).record(now, hello);
         } else {
-            self.history.hear(now, hello);
+            self.history.record(now, hello);
         }
     }
 
@@ -249,10 +259,9 @@ mod tests {
     fn neighbour() -> Neighbour {
         let hello = Hello { unicast: false, seqno: Seqno(0), interval: Centis(400), timestamp: None };
         let mut all = Neighbours::default();
-        assert_eq!(
-            all.hear(Instant::ZERO, (Interface(0), IpAddr::from([127, 0, 0, 1])), &hello, LinkCost::Etx),
-            HelloOutcome::New
-        );
+        let sensing = Sensing { cost: LinkCost::Etx, presumes_link: false };
+        let place = (Interface(0), IpAddr::from([127, 0, 0, 1]));
+        assert_eq!(all.record_hello(Instant::ZERO, place, &hello, sensing), HelloOutcome::New);
         all.list.remove(0)
     }
 

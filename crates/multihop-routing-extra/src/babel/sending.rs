@@ -55,7 +55,8 @@ impl Agent {
         let another_follows = self.takes_start(now);
         let wait = if another_follows { FIRST_HELLO } else { self.config.hello_interval - jitter };
         self.timers.set(Timer::Hello, now + wait);
-        if now + self.config.hello_interval / 2 >= self.next_dump {
+        let repeats = !another_follows && self.takes_repeat();
+        if repeats || now + self.config.hello_interval / 2 >= self.next_dump {
             self.waiting.dump = true;
         }
         if self.config.hellos_wait {

@@ -52,6 +52,28 @@ fn a_host_that_starts_a_moment_later_has_its_routes_within_two_seconds() {
     assert_eq!(route(&net, 2, four(0)), Some((four(1), 1, 192)));
 }
 
+/// Number of announcements of all routes that a host has sent.
+fn dumps(net: &Cabled, host: usize) -> u64 {
+    net.hosts[host].counts().into_iter().find(|(name, _)| *name == "dumps").expect("a counter").1
+}
+
+/// RFC 8966, 3.7.1 and A.3: a neighbour with smoothed metrics may compare routes only when an update arrives.
+#[test]
+fn all_routes_come_with_each_of_the_first_nine_hellos_over_a_new_link_and_then_at_their_interval() {
+    let mut net = joined(&[&[], &[]], &[[(0, 0), (1, 0)]]);
+    net.run(1);
+    let before = dumps(&net, 0);
+    // The second Hello at the start was the first of the nine, which are 3 to 4 s apart.
+    net.run(9 * 4);
+    let early = dumps(&net, 0) - before;
+    assert!((8..=9).contains(&early), "{early}");
+    net.run(16);
+    let rest = dumps(&net, 0);
+    net.run(160);
+    // 160 s are 10 to 14 update intervals, whose last Hello may come a quarter early.
+    assert!((10..=14).contains(&(dumps(&net, 0) - rest)), "{}", dumps(&net, 0) - rest);
+}
+
 #[test]
 fn a_cable_that_is_cut_ends_routes_and_networks_are_announced() {
     let mut net = joined(&[&[], &[], &[]], &CHAIN);
