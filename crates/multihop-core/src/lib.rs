@@ -52,7 +52,7 @@ mod payload;
 pub use payload::Payload;
 
 mod prefetch;
-pub use prefetch::{MANY_NODES, prefetch, prefetch_start};
+pub use prefetch::{MANY_NODES, prefetch_at, prefetch_start};
 
 mod rng;
 pub use rng::Rng;

@@ -8,19 +8,21 @@ pub const MANY_NODES: usize = 1000;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Prefetches the cache lines of `value`, which must be aligned to them. Worth the instructions from [`MANY_NODES`] on.
+/// Prefetches the cache lines of the value at `index`, which must be aligned to them. Does not check the index: beyond the end,
+/// the hint is useless, but harmless. Worth the instructions from [`MANY_NODES`] on.
 #[inline]
-pub fn prefetch<T>(value: &T) {
+pub fn prefetch_at<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     #[expect(unsafe_code, reason = "the hint reads nothing and takes any address")]
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let value = values.as_ptr().wrapping_add(index).cast::<i8>();
         for line in 0..size_of::<T>().div_ceil(LINE) {
-            _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(value).cast::<i8>().wrapping_add(line * LINE));
+            _mm_prefetch::<_MM_HINT_T0>(value.wrapping_add(line * LINE));
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = (values, index);
 }
 
 /// Prefetches the first cache line of `value`.

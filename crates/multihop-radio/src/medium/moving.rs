@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem;
 
-use multihop_core::{Duration, Instant, MANY_NODES, NodeId, prefetch};
+use multihop_core::{Duration, Instant, MANY_NODES, NodeId, prefetch_at};
 
 use super::Link;
 use crate::grid::{Grid, Point};
@@ -104,7 +104,7 @@ impl Moving {
         }
         let is_large = self.tracks.len() >= MANY_NODES;
         if is_large {
-            near.iter().take(AHEAD).for_each(|to| prefetch(&self.tracks[to.index()]));
+            near.iter().take(AHEAD).for_each(|to| prefetch_at(&self.tracks, to.index()));
         }
         let place = self.tracks[from.index()].at(now);
         let mut in_order = true;
@@ -113,7 +113,7 @@ impl Moving {
         for index in 0..others.len() {
             let to = others[index];
             if is_large && let Some(later) = others.get(index + AHEAD) {
-                prefetch(&self.tracks[later.index()]);
+                prefetch_at(&self.tracks, later.index());
             }
             let hears = Site { node: to, place: self.tracks[to.index()].at(now) };
             let Some(link) = link_between(Site { node: from, place }, hears) else { continue };

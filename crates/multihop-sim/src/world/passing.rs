@@ -5,7 +5,7 @@
 //! frame's stations while it passes cannot affect the stations of the other within that time, see [`Air::may_reorder`].
 //! Frames that may share a hearer, and everything with a deadline, are handled in the order of their keys.
 
-use multihop_core::{Instant, Interface, MANY_NODES, NodeId, prefetch};
+use multihop_core::{Instant, Interface, MANY_NODES, NodeId, prefetch_at};
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Bitmap, Transmission};
 use multihop_radio::medium::{Leakage, Link};
@@ -196,7 +196,7 @@ impl Air {
         others: &Others,
     ) -> Progress {
         if flight.next == 0 && self.stations.len() >= MANY_NODES {
-            flight.links.iter().for_each(|link| prefetch(&self.stations[link.to.index()]));
+            flight.links.iter().for_each(|link| prefetch_at(&self.stations, link.to.index()));
         }
         if !flight.ending {
             if !self.first_bits_arrive(context, flight, others) {
