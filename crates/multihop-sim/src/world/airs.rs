@@ -7,6 +7,7 @@ use multihop_core::{Interface, NodeId};
 use multihop_scenario::Scenario;
 
 use super::air::Air;
+use super::ids::FlightId;
 use crate::engine::Key;
 
 /// The [`Air`] of each interface: the n-th radio of all nodes. Events of frames and MACs are handled at
@@ -69,6 +70,17 @@ impl Airs {
     pub(super) fn first_passing(&self) -> Key {
         let first = self.front.flights.first();
         self.first_passing_elsewhere().map_or(first, |elsewhere| elsewhere.min(first))
+    }
+
+    /// Removes the frame with the next arrival, which has this key, from the frames that are passing, and moves its radio to
+    /// the front.
+    #[inline]
+    pub(super) fn take_first_passing(&mut self, key: Key) -> FlightId {
+        if let Some(other) = self.others.iter().find(|air| air.flights.first() == key) {
+            let interface = other.interface;
+            self.exchange(interface);
+        }
+        self.front.flights.take_first()
     }
 
     /// Key of the next arrival among the frames of all radios except the one at the front; `None` if there is

@@ -107,8 +107,11 @@ impl Flights {
     }
 
     /// Removes the frame with the next arrival from the list.
-    pub(super) fn take_first(&mut self) {
-        self.passing.pop();
+    ///
+    /// Panics if the list is empty.
+    #[inline]
+    pub(super) fn take_first(&mut self) -> FlightId {
+        self.passing.pop().expect("the frame of the next event").1
     }
 
     #[cold]

@@ -151,33 +151,34 @@ impl<'a> World<'a> {
         self.context.horizon = end;
         loop {
             let passing = self.airs.first_passing();
-            let is_passing = passing.at() < self.context.agenda.next_at();
-            let key = if is_passing { passing } else { passing.min(self.context.agenda.next()) };
+            let agenda = &self.context.agenda;
+            let is_passing = passing.at() < agenda.next_at() || passing < agenda.next();
+            let key = if is_passing { passing } else { agenda.next() };
             if key.at() >= end {
                 break;
             }
             self.context.now = key.at();
             self.context.events += 1;
-            self.handle(key, passing);
+            let flight = if is_passing { Some(self.airs.take_first_passing(key)) } else { self.handle(key) };
+            if let Some(flight) = flight {
+                self.advance_flight(flight);
+            }
             self.act();
         }
         self.context.now = end;
     }
 
-    /// Handles the event at `key`; `passing` is the first event of the frames that are arriving at stations.
+    /// Handles the event of the agenda at `key`. If the event is the arrival of a frame's last bit at its first station,
+    /// returns the frame, which must be advanced, and moves its radio to the front.
     // Called in one place. Without inlining, this function costs 3% of all instructions on a chain.
     #[inline(always)]
-    fn handle(&mut self, key: Key, passing: Key) {
+    fn handle(&mut self, key: Key) -> Option<FlightId> {
         let context = &mut self.context;
         match context.agenda.owner(key) {
             Owner::Flight(interface, flight) => {
                 self.airs.move_to_front(interface);
-                if passing == key {
-                    self.airs.front.flights.take_first();
-                } else {
-                    context.agenda.clear(key);
-                }
-                self.advance_flight(flight);
+                context.agenda.clear(key);
+                return Some(flight);
             }
             Owner::Mac(interface, node) => {
                 self.airs.move_to_front(interface);
@@ -194,6 +195,7 @@ impl<'a> World<'a> {
             Owner::Battery(node) => self.check_battery(node),
             Owner::Spread(node) => self.handle_spread(node),
         }
+        None
     }
 
     /// Advances a frame of the radio at the front; when it pauses, the other parts act.

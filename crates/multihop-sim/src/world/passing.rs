@@ -162,14 +162,14 @@ impl Air {
         let others = Others::of(context, near);
         let progress = if resumes && flight.next == flight.links.len() {
             Progress::IsOver
-        } else if resumes && !others.let_pass(context, flight.at(), || flight.key()) {
-            Progress::Passes
+        } else if resumes && let Some(key) = others.precede(context, flight.at(), || flight.key()) {
+            Progress::Passes(key)
         } else {
             self.go_on(context, taps, &mut flight, &others)
         };
         match progress {
             Progress::Waits => context.agenda.arm_flight(flight.key()),
-            Progress::Passes => self.flights.passes(flight.key(), id),
+            Progress::Passes(key) => self.flights.passes(key, id),
             Progress::Pauses => {}
             Progress::IsOver => self.land(context, id, &flight),
         }
@@ -199,32 +199,38 @@ impl Air {
             flight.links.iter().for_each(|link| prefetch_at(&self.stations, link.to.index()));
         }
         if !flight.ending {
-            if !self.first_bits_arrive(context, flight, others) {
-                return Progress::Passes;
+            if let Some(key) = self.first_bits_arrive(context, flight, others) {
+                return Progress::Passes(key);
             }
             flight.next = 0;
             flight.ending = true;
             // All other frames have passed by then, even distant ones.
             let all_are_near = self.flights.first() == others.near;
-            if !all_are_near || !others.let_pass(context, flight.at(), || flight.key()) {
+            if !all_are_near || others.precede(context, flight.at(), || flight.key()).is_some() {
                 return Progress::Waits;
             }
         }
         self.last_bits_arrive(context, taps, flight, others)
     }
 
-    /// Moves the first bit from station to station; true if it has reached the last one.
+    /// Moves the first bit from station to station until another event must come first. Returns the key of the next
+    /// arrival, or `None` if the bit has reached the last station.
     #[inline]
-    fn first_bits_arrive(&mut self, context: &mut Context<'_>, flight: &mut Flight, others: &Others) -> bool {
+    fn first_bits_arrive(
+        &mut self,
+        context: &mut Context<'_>,
+        flight: &mut Flight,
+        others: &Others,
+    ) -> Option<Key> {
         let (began, first_bits) = (flight.wave_began(), self.first_bits(flight));
         let mut next = flight.next;
         loop {
             self.signal_starts(context, flight, &flight.links[next], &first_bits);
             next += 1;
-            let Some(link) = flight.links.get(next) else { return true };
-            if !others.let_pass(context, began + link.delay(), || flight.key_at(next)) {
+            let link = flight.links.get(next)?;
+            if let Some(key) = others.precede(context, began + link.delay(), || flight.key_at(next)) {
                 flight.next = next;
-                return false;
+                return Some(key);
             }
         }
     }
@@ -248,9 +254,9 @@ impl Air {
                 return Progress::Pauses;
             }
             let Some(link) = flight.links.get(next) else { return Progress::IsOver };
-            if !others.let_pass(context, began + link.delay(), || flight.key_at(next)) {
+            if let Some(key) = others.precede(context, began + link.delay(), || flight.key_at(next)) {
                 flight.next = next;
-                return Progress::Passes;
+                return Progress::Passes(key);
             }
         }
     }
@@ -285,8 +291,8 @@ impl Airs {
 enum Progress {
     /// The first bit of the frame has reached all stations; the last bit has not been transmitted yet.
     Waits,
-    /// The first or the last bit of the frame is reaching stations.
-    Passes,
+    /// The first or the last bit of the frame is reaching stations; the key is that of the next arrival.
+    Passes(Key),
     /// The frame pauses until other parts have acted.
     Pauses,
     IsOver,
@@ -305,21 +311,19 @@ impl Others {
         Self { near, until: near.at().min(context.horizon) }
     }
 
-    /// Whether another event, or the end of the horizon, precedes the event at `at` with key `key`.
+    /// Returns the key of the event at `at` if another event, or the end of the horizon, precedes it. Otherwise counts the
+    /// event as the next one and returns `None`.
     #[inline]
-    fn are_first(&self, context: &Context<'_>, at: Instant, key: Key) -> bool {
-        at >= context.horizon || self.near.min(context.agenda.next()) < key
-    }
-
-    /// Whether the event at `at` with this key precedes all other events; if so, counts it as the next event.
-    #[inline]
-    fn let_pass(&self, context: &mut Context<'_>, at: Instant, key: impl Fn() -> Key) -> bool {
-        if at >= self.until.min(context.agenda.next_at()) && self.are_first(context, at, key()) {
-            return false;
+    fn precede(&self, context: &mut Context<'_>, at: Instant, key: impl Fn() -> Key) -> Option<Key> {
+        if at >= self.until.min(context.agenda.next_at()) {
+            let key = key();
+            if at >= context.horizon || self.near.min(context.agenda.next()) < key {
+                return Some(key);
+            }
         }
         context.now = at;
         context.events += 1;
-        true
+        None
     }
 }
 
