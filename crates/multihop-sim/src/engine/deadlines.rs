@@ -280,9 +280,24 @@ impl Deadlines {
         }
         let list = (slice(key) % SLICES) as u32;
         let keys = &mut self.slices[list as usize];
-        self.place[key.slot() as usize] = IN_SLICE | list << INDEX_BITS | keys.len() as u32;
+        if keys.len() == keys.capacity() {
+            self.lengthen(list as usize, key);
+            return;
+        }
+        let index = keys.len() as u32;
         keys.push(key);
+        self.place[key.slot() as usize] = IN_SLICE | list << INDEX_BITS | index;
         self.filled |= 1 << list;
+    }
+
+    /// Adds a deadline to a list of a slice whose memory is full.
+    // Only this function allocates. If `insert_later` did, it would save seven registers at every call.
+    #[cold]
+    #[inline(never)]
+    fn lengthen(&mut self, list: usize, key: Key) {
+        let keys = &mut self.slices[list];
+        keys.reserve(keys.len().max(4));
+        self.insert_later(key);
     }
 
     /// Moves a deadline at a position in a list of a slice, or in the heap.
@@ -336,6 +351,7 @@ impl Deadlines {
 
 /// Operations on the heap of later deadlines.
 impl Deadlines {
+    #[inline(never)]
     fn insert_far(&mut self, key: Key) {
         self.far.push(key);
         self.sift_up(self.far.len() - 1, key);
