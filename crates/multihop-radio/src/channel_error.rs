@@ -17,6 +17,8 @@ pub struct ChannelError {
     seed: u64,
     packet_loss: Chance,
     frame_loss: Chance,
+    /// Whether any link may damage frames. Stored, because every received frame needs the answer.
+    damages: bool,
     burst: Option<Burst>,
     /// Traces of measured losses; `None` without measured links.
     measured: Option<Arc<LinkTraces>>,
@@ -47,27 +49,37 @@ pub enum Lost {
 impl ChannelError {
     /// Creates the error state of a run, before any frame was sent.
     pub fn new(params: &RadioParams, seed: u64) -> Self {
-        Self {
+        let mut errors = Self {
             seed,
             packet_loss: Chance::everywhere(params.loss),
             frame_loss: Chance::everywhere(params.frame_loss),
+            damages: false,
             burst: params.burst,
             measured: measured_losses(&params.model),
             frames: PerLink::default(),
             packets: PerLink::default(),
             bursts: PerLink::default(),
             losses: PerLink::default(),
-        }
+        };
+        errors.update();
+        errors
     }
 
     /// Sets the loss probability of all links, and removes the values of single links.
     pub fn set_loss(&mut self, lost: Lost, chance: f64) {
         *self.chance(lost) = Chance::everywhere(chance);
+        self.update();
     }
 
     /// Sets the probability of a loss from one node to another.
     pub fn set_loss_of(&mut self, lost: Lost, from: NodeId, to: NodeId, chance: f64) {
         self.chance(lost).of_links.insert((from, to), chance);
+        self.update();
+    }
+
+    /// Determines anew whether any link may damage frames.
+    fn update(&mut self) {
+        self.damages = self.frame_loss.is_possible() || self.burst.is_some() || self.measured.is_some();
     }
 
     fn chance(&mut self, lost: Lost) -> &mut Chance {
@@ -80,8 +92,7 @@ impl ChannelError {
     /// Whether an otherwise correctly received frame is damaged. Call once per frame.
     #[inline]
     pub fn damages_frame(&mut self, now: Instant, from: NodeId, to: NodeId) -> bool {
-        (self.frame_loss.is_possible() || self.burst.is_some() || self.measured.is_some())
-            && self.link_damages_frame(now, from, to)
+        self.damages && self.link_damages_frame(now, from, to)
     }
 
     fn link_damages_frame(&mut self, now: Instant, from: NodeId, to: NodeId) -> bool {
