@@ -85,8 +85,13 @@ impl Flight {
     /// Key of the arrival over the link with this index.
     pub(super) fn key_at(&self, link: usize) -> Key {
         let link = &self.links[link];
+        self.arrival_key(link, self.wave_began() + link.delay())
+    }
+
+    /// Key of the arrival over a link at `at`.
+    #[inline]
+    pub(super) fn arrival_key(&self, link: &Link, at: Instant) -> Key {
         let rank = if self.ending { Rank::SignalEnd } else { Rank::SignalStart };
-        let at = self.wave_began() + link.delay();
         if self.in_order_of_departure {
             Key::of_arrival(at, rank, link.to, link.delay(), self.slot)
         } else {

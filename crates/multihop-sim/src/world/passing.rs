@@ -228,7 +228,8 @@ impl Air {
             self.signal_starts(context, flight, &flight.links[next], &first_bits);
             next += 1;
             let link = flight.links.get(next)?;
-            if let Some(key) = others.precede(context, began + link.delay(), || flight.key_at(next)) {
+            let at = began + link.delay();
+            if let Some(key) = others.precede(context, at, || flight.arrival_key(link, at)) {
                 flight.next = next;
                 return Some(key);
             }
@@ -254,7 +255,8 @@ impl Air {
                 return Progress::Pauses;
             }
             let Some(link) = flight.links.get(next) else { return Progress::IsOver };
-            if let Some(key) = others.precede(context, began + link.delay(), || flight.key_at(next)) {
+            let at = began + link.delay();
+            if let Some(key) = others.precede(context, at, || flight.arrival_key(link, at)) {
                 flight.next = next;
                 return Progress::Passes(key);
             }
@@ -315,9 +317,10 @@ impl Others {
     /// event as the next one and returns `None`.
     #[inline]
     fn precede(&self, context: &mut Context<'_>, at: Instant, key: impl Fn() -> Key) -> Option<Key> {
-        if at >= self.until.min(context.agenda.next_at()) {
+        let first = self.until.min(context.agenda.next_at());
+        if at >= first {
             let key = key();
-            if at >= context.horizon || self.near.min(context.agenda.next()) < key {
+            if at > first || at >= context.horizon || self.near.min(context.agenda.next()) < key {
                 return Some(key);
             }
         }
