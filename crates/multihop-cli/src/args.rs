@@ -232,7 +232,7 @@ pub(crate) struct SweepArgs {
     /// Number of parallel runs; by default one per processor.
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Set a key of the scenario for every run.
+    /// Set a key of the scenario for every run, also one that the sweep varies.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Write results.jsonl into this folder. Runs in the folder's journal, runs.jsonl, are not repeated. The journal

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use multihop_scenario::{Extensions, Problems, Scenario, Source};
+use multihop_scenario::{Axis, Extensions, Problems, Scenario, Source};
 use serde::Serialize;
 
 use crate::interval::{self, Estimate};
@@ -95,17 +95,20 @@ impl Plan {
             let message = "is missing, allowed: a table of axes such as \"topology.hops\" = [1, 2, 4]";
             return Err(Problems::of_file(source.name(), "sweep", message));
         };
-        let count = sweep.axes.iter().map(|axis| axis.points.len()).product();
+        // A value that the caller gives replaces those of the axis.
+        let varies = |key: &String| overrides.iter().all(|(given, _)| given != key);
+        let axes: Vec<&Axis> = sweep.axes.iter().filter(|axis| axis.keys.iter().any(varies)).collect();
+        let count = axes.iter().map(|axis| axis.points.len()).product();
         let mut combinations = Vec::with_capacity(count);
         for number in 0..count {
             let mut own = Vec::new();
             let mut values = Vec::new();
             // The index is a mixed-radix number whose lowest digit is the last axis, which varies fastest.
             let mut rest = number;
-            for axis in sweep.axes.iter().rev() {
+            for axis in axes.iter().rev() {
                 let point = &axis.points[rest % axis.points.len()];
                 rest /= axis.points.len();
-                for (key, value) in axis.keys.iter().zip(point).rev() {
+                for (key, value) in axis.keys.iter().zip(point).rev().filter(|(key, _)| varies(key)) {
                     own.push((key.clone(), value.text.clone()));
                     values.push(value.json.clone());
                 }
@@ -119,7 +122,7 @@ impl Plan {
             source: source.clone(),
             overrides: overrides.to_vec(),
             extensions: extensions.clone(),
-            keys: sweep.axes.iter().flat_map(|axis| axis.keys.clone()).collect(),
+            keys: axes.iter().flat_map(|axis| &axis.keys).filter(|key| varies(key)).cloned().collect(),
             combinations,
             seeds: sweep.seeds,
         })

@@ -126,6 +126,22 @@ fn a_table_with_intervals() {
 }
 
 #[test]
+fn a_value_of_the_command_line_replaces_those_of_an_axis() {
+    let folder = Folder::new("replaced").with("a.toml", &swept());
+    let sweep = |more: &[&str]| {
+        let output = multihop(&folder, &[&["sweep", "a.toml"], more].concat());
+        assert_eq!((code(&output), stderr(&output)), (0, ""));
+        stdout(&output).to_owned()
+    };
+    let table = sweep(&["--set", "topology.hops=3"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("| flow.*.transport | runs |"), "{table}");
+    assert_eq!(lines.len(), 2 + 2 + 2);
+    let all = sweep(&["--set", "topology.hops=3", "--set", "flow.*.transport=vegas", "--json"]);
+    assert_eq!(results(&all).len(), 2, "one combination, two seeds");
+}
+
+#[test]
 fn a_sweep_needs_a_table() {
     let folder = Folder::new("no-sweep").with("a.toml", SHORT);
     let output = multihop(&folder, &["sweep", "a.toml"]);
