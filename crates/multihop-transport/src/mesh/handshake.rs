@@ -107,8 +107,7 @@ impl MeshEnd {
 
     fn establish(&mut self, now: Instant, answered: Option<u8>) {
         if let Some(round_trip) = self.life.establish(now, answered) {
-            // A SYN is much shorter than data.
-            self.paths[0].rtt.lower_initial(round_trip * SYN_ROUND_TRIPS);
+            self.paths[0].on_handshake(round_trip);
         }
         self.emit(Event::Connected);
         self.update_state(now);
@@ -179,5 +178,3 @@ const SECOND_PATH: u8 = 0;
 const CHANNELS: u8 = 1;
 /// Number of the feature that an end understands chunks of the kind SKIP.
 const SKIPS: u8 = 2;
-/// Number of SYN round trips in the first retransmission timeout, as long as no round trip of data is known.
-const SYN_ROUND_TRIPS: u64 = 9;

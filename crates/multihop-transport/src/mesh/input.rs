@@ -84,10 +84,11 @@ impl MeshEnd {
         let chunks = mem::take(&mut data.chunks);
         let has_chunks = !chunks.is_empty();
         let of_chunks = if has_chunks { mem::take(&mut data.payload) } else { Payload::EMPTY };
-        let number = data.number;
+        let (number, path) = (data.number, usize::from(data.second_path));
         let (has_data, was_finished) = (has_chunks || !data.payload.is_empty(), self.recv.is_finished);
         let Some(arrival) = self.recv.take(now, data, has_chunks) else { return };
         self.life.on_segment(now);
+        self.paths[path].on_peer();
         if has_data {
             self.counters.delivered += u64::from(arrival.is_new);
             self.counters.out_of_order += u64::from(arrival.out_of_order);

@@ -453,14 +453,16 @@ impl MeshEnd {
     }
 
     /// A segment of messages with a deadline that leaves although the window is full or the path is frozen: nothing else
-    /// would deliver them in time. Without such messages, a frozen path gets the oldest segment of channels again.
+    /// would deliver them in time. Without such messages, a path that is frozen or has no round trip yet gets the oldest segment
+    /// of channels again.
     fn next_trickle(&mut self, now: Instant) -> Option<Wire> {
         let has_messages = self.send.class_with_deadline().is_some();
-        let path = (0..self.paths.len())
-            .find(|&path| self.may_trickle(path, has_messages) && self.paths[path].trickle() <= now)?;
+        let path = (0..self.paths.len()).find(|&path| {
+            self.may_trickle(path, has_messages) && self.paths[path].trickle(&self.config) <= now
+        })?;
         let (data, is_retransmitted) = match self.send.next_with_deadline(now, path, self.mss) {
             Some(next) => next,
-            None if self.paths[path].is_frozen() => (self.send.probe(now, path, true), true),
+            None if self.repeats_oldest(path) => (self.send.probe(now, path, true), true),
             None => return None,
         };
         self.counters.trickles += 1;
@@ -472,8 +474,14 @@ impl MeshEnd {
     fn may_trickle(&self, path: usize, has_messages: bool) -> bool {
         let is_frozen = self.paths[path].is_frozen();
         let loses = is_frozen || self.send.loses(path);
-        ((has_messages && loses) || (is_frozen && self.send.begins_with_channels()))
-            && !(is_frozen && self.has_other_path(path))
+        ((has_messages && loses) || self.repeats_oldest(path)) && !(is_frozen && self.has_other_path(path))
+    }
+
+    /// Whether the oldest segment of channels leaves again although nothing shows that it is lost: the path is frozen, or has
+    /// no round trip yet, so that only the initial timeout, of up to a second, would show the loss.
+    fn repeats_oldest(&self, path: usize) -> bool {
+        let one = &self.paths[path];
+        (one.is_frozen() || (path == 0 && !one.has_round_trip())) && self.send.begins_with_channels()
     }
 
     fn next_probe(&mut self, now: Instant, path: usize) -> Wire {
@@ -546,7 +554,7 @@ impl MeshEnd {
             let one = &mut self.paths[path];
             one.arm_ack(self.recv.due(path));
             one.arm_pace(now, may_send, is_urgent);
-            one.arm_trickle(now, may_trickle);
+            one.arm_trickle(now, may_trickle, &self.config);
             if waits || (receives && one.is_frozen()) {
                 one.arm_silence(now, &self.config);
             } else if !(is_split && one.is_frozen()) {

@@ -16,6 +16,8 @@ pub(super) struct Path {
     pub(super) trains: Trains,
     /// Earliest departure of the next segment by pacing.
     pace: Instant,
+    /// Whether the round trip of the SYN was measured, so that the initial timeout follows from it.
+    is_measured: bool,
     /// Departures since the last ACK: the first one and the newest.
     unanswered: Option<(Instant, Instant)>,
     /// Expiry of the pacing timer; `None` once the sender has run after it.
@@ -63,6 +65,7 @@ impl Path {
             rtt: RttEstimator::new(config.rto()),
             trains: Trains::new(),
             pace: Instant::ZERO,
+            is_measured: false,
             unanswered: None,
             wake: None,
             frozen: None,
@@ -258,24 +261,48 @@ impl Path {
         }
     }
 
-    /// Notes that an ACK has arrived.
+    /// Notes that an ACK has arrived. Before the first round trip, such an ACK answers the SYN only.
     pub(super) fn on_answer(&mut self) {
-        self.unanswered = None;
+        if self.has_round_trip() {
+            self.unanswered = None;
+        }
     }
 
-    /// Time from which a segment with messages that have a deadline may leave without room in the window: a round trip
-    /// after the newest departure (RFC 8085, section 3.1.2), or [`SILENCE_PER_TRICKLE`] of the time without an ACK if that is longer.
-    /// Before the first round trip, the initial timeout counts as one.
-    pub(super) fn trickle(&self) -> Instant {
-        let round = self.rtt.srtt().unwrap_or(self.rtt.base());
-        self.unanswered.map_or(Instant::ZERO, |(first, newest)| {
-            newest + round.max(newest.saturating_since(first) / SILENCE_PER_TRICKLE)
-        })
+    /// Notes that a segment of the peer has arrived. Before the first round trip, the segment shows that the path is up, so that
+    /// segments without an ACK are repeated after the shortest time again.
+    pub(super) fn on_peer(&mut self) {
+        if let (false, Some((first, newest))) = (self.has_round_trip(), &mut self.unanswered) {
+            *first = *newest;
+        }
+    }
+
+    /// Whether a round trip of data is known.
+    pub(super) fn has_round_trip(&self) -> bool {
+        self.rtt.srtt().is_some()
+    }
+
+    /// Time from which a segment of channels may leave without room in the window: a round trip after the newest departure
+    /// (RFC 8085, section 3.1.2), or [`SILENCE_PER_TRICKLE`] of the time without an ACK if that is longer.
+    ///
+    /// Before the first round trip of data, the initial timeout takes the place of a round trip if that of the SYN was measured.
+    /// Otherwise the time without an ACK does, at least `rto_min` and at most the initial timeout: the time between two segments
+    /// doubles.
+    pub(super) fn trickle(&self, config: &Config) -> Instant {
+        let Some((first, newest)) = self.unanswered else { return Instant::ZERO };
+        let (silence, initial) = (newest.saturating_since(first), self.rtt.base());
+        let unmeasured = if self.is_measured { initial } else { silence.max(config.rto_min).min(initial) };
+        newest + self.rtt.srtt().unwrap_or(unmeasured).max(silence / SILENCE_PER_TRICKLE)
+    }
+
+    /// Takes the round trip of the SYN, which is much shorter than data.
+    pub(super) fn on_handshake(&mut self, round_trip: Duration) {
+        self.is_measured = true;
+        self.rtt.lower_initial(round_trip * SYN_ROUND_TRIPS);
     }
 
     /// Sets the timer of the next segment that needs no room in the window, or stops the timer.
-    pub(super) fn arm_trickle(&mut self, now: Instant, is_allowed: bool) {
-        let at = self.trickle();
+    pub(super) fn arm_trickle(&mut self, now: Instant, is_allowed: bool, config: &Config) {
+        let at = self.trickle(config);
         if is_allowed && at > now {
             self.timers.set(Timer::Trickle, at);
         } else {
@@ -320,6 +347,8 @@ pub(super) const AHEAD: usize = 2;
 const SEVERAL: usize = 4;
 /// Factor on the pacing rate of trains. ACKs release trains; pacing only separates trains after a pause.
 const TRAIN_PACE: u64 = 2;
+/// Number of SYN round trips in the first retransmission timeout, as long as no round trip of data is known.
+const SYN_ROUND_TRIPS: u64 = 9;
 /// Fraction of the time without an ACK after which messages with a deadline leave again: a path that is back is found after
 /// at most this fraction of its outage.
 const SILENCE_PER_TRICKLE: u64 = 32;

@@ -246,20 +246,68 @@ fn messages_with_a_deadline_leave_a_silent_path_before_the_first_round_trip() {
     assert!((8..=10).contains(&trickles), "{trickles} segments in 2 s");
 }
 
-#[test]
-fn credit_is_repeated_on_a_silent_path_before_the_first_round_trip() {
-    let limits = Config { channel_credit: 4096, ..config() };
-    let mut end = end(limits);
+/// Lets the peer send a message that uses a third of a credit of 4096 bytes, and the end grant credit.
+fn grant(end: &mut MeshEnd) {
     let chunks = vec![
         Chunk::Open { channel: 0, options: ChannelOptions::default() },
         Chunk::Data { channel: 0, message: 0, offset: 0, len: 1400, is_last: true, slack: None },
     ];
     end.receive(at(0), Segment::Data(Wire { chunks, payload: Payload::Virtual(1400), ..Wire::default() }));
     assert!(end.poll_message(at(0)).is_some());
-    let has_credit = |data: &Wire| data.chunks.iter().any(|chunk| matches!(chunk, Chunk::Credit { .. }));
-    let first = leave(&mut end, at(0)).iter().filter(|data| has_credit(data)).count();
-    let later = run_until(&mut end, at(5000)).iter().filter(|data| has_credit(data)).count();
-    assert!(first == 1 && later >= 10, "{first} and {later}");
+}
+
+/// Times at which an end sends credit up to a time, ms.
+fn credits(end: &mut MeshEnd, until: u64) -> Vec<u64> {
+    let mut times = Vec::new();
+    let mut now = at(0);
+    while now <= at(until) {
+        let has_credit = |data: &Wire| data.chunks.iter().any(|chunk| matches!(chunk, Chunk::Credit { .. }));
+        let sent = leave(end, now).iter().filter(|data| has_credit(data)).count();
+        times.extend(std::iter::repeat_n((now - at(0)).as_micros() / 1000, sent));
+        now = end.poll_timeout().expect("the end waits for an ACK");
+    }
+    times
+}
+
+#[test]
+fn credit_is_repeated_on_a_silent_path_before_the_first_round_trip() {
+    let mut end = end(Config { channel_credit: 4096, ..config() });
+    grant(&mut end);
+    let times = credits(&mut end, 5000);
+    assert!(times.len() > 10 && times[0] == 0, "{times:?}");
+}
+
+/// An end that a peer with channels has connected: the round trip of its SYN was not measured.
+fn listener(config: Config) -> MeshEnd {
+    let mut end = MeshEnd::new(config, PORT, u32::MAX);
+    end.listen();
+    let limits = ChannelLimits { channels: 4, credit: 1 << 20, message: 1 << 30 };
+    let features = Features::default().with(1);
+    let options = SynOptions { features, channels: Some(limits), ..syn_ack().options };
+    end.receive(at(0), Segment::Control(Control::Syn(Syn { answers: None, options, ..syn_ack() })));
+    assert!(end.poll_output(at(0)).is_some(), "a SYN ACK");
+    end
+}
+
+#[test]
+fn a_listener_repeats_credit_ever_later_until_the_first_round_trip() {
+    let mut end = listener(Config { channel_credit: 4096, ..config() });
+    grant(&mut end);
+    assert_eq!(credits(&mut end, 3000)[..5], [0, 200, 400, 800, 1600]);
+}
+
+#[test]
+fn segments_of_the_peer_let_a_listener_repeat_credit_soon_again() {
+    let mut end = listener(Config { channel_credit: 4096, ..config() });
+    grant(&mut end);
+    assert_eq!(credits(&mut end, 900), [0, 200, 400, 800]);
+    end.receive(at(900), Segment::Data(Wire { number: 1, transmission: 1, ..Wire::default() }));
+    assert!(leave(&mut end, at(900)).is_empty());
+    let next = run_until(&mut end, at(1100));
+    assert_eq!(next.len(), 1, "200 ms after the newest one");
+    let (newest, echo) = (next[0].transmission, next[0].sent);
+    end.receive(at(1110), Segment::Ack(Ack { window: 100, next: 1, newest, echo, ..Ack::default() }));
+    assert!(run_until(&mut end, at(3000)).is_empty(), "the credit has arrived");
 }
 
 /// The segments that leave at once when a message of this class and length is sent on an idle path with a window of one segment.
