@@ -19,6 +19,8 @@ pub struct Control {
     gain: f64,
     correction: f64,
     every: f64,
+    /// Whether the rate falls as fast as a stable law permits, because urgent messages share the path.
+    is_yielding: bool,
     /// Number of segments in a train: more than one where radios aggregate.
     train: f64,
     most: f64,
@@ -110,6 +112,7 @@ impl Control {
             gain: config.gain,
             correction: config.correction,
             every: f64::from(config.ack_every),
+            is_yielding: false,
             train: 1.0,
             most,
             stage: Stage::Start { window: FIRST_WINDOW.min(most) },
@@ -151,7 +154,7 @@ impl Control {
         match (self.stage, self.round()) {
             (Stage::Start { window }, _) => window,
             (Stage::Steady { rate, error, .. }, Some(round)) => {
-                (rate * (1.0 + self.correction * error) * round).max(MIN_WINDOW).min(self.most)
+                (rate * (1.0 + self.correction_of(error) * error) * round).max(MIN_WINDOW).min(self.most)
             }
             (Stage::Steady { .. }, None) => FIRST_WINDOW.min(self.most),
         }
@@ -235,6 +238,11 @@ impl Control {
         self.delivery.is_idle = true;
     }
 
+    /// Sets whether urgent messages share the path with the segments that this end sends.
+    pub(super) const fn set_yielding(&mut self, is_yielding: bool) {
+        self.is_yielding = is_yielding;
+    }
+
     /// Takes the loss of segments, which shows a full queue only where other flows fill it.
     pub(super) fn on_loss(&mut self, now: Instant) {
         self.rival.on_loss(now);
@@ -284,7 +292,7 @@ impl Control {
                 // Without enough data nobody knows whether the path carries more.
                 let change = if report.is_limited { error } else { error.min(0.0) };
                 let boost = 1.0 + square((spare - PATIENCE).max(0.0));
-                let change = (self.gain_at(now) * change * boost).min(MAX_GROWTH) * part;
+                let change = (self.gain_at(now, change) * change * boost).min(MAX_GROWTH) * part;
                 let next = self.bounded(rate * (1.0 + change), round);
                 let sees_queue = backlog >= target / 2.0 || !report.is_limited;
                 let next = if sees_queue { next } else { next.max(self.sparse(rate, arrived)) };
@@ -304,8 +312,18 @@ impl Control {
         self.every() + rate * base.as_secs_f64() + queued
     }
 
-    fn gain_at(&self, now: Instant) -> f64 {
+    /// Whether a queue above its target must become short soon. Wires have gains of their own.
+    fn yields(&self, error: f64) -> bool {
+        self.is_yielding && error < 0.0 && !self.is_wire()
+    }
+
+    fn correction_of(&self, error: f64) -> f64 {
+        if self.yields(error) { YIELDING_CORRECTION } else { self.correction }
+    }
+
+    fn gain_at(&self, now: Instant, error: f64) -> f64 {
         match (self.is_wire(), self.wire.is_refilled(now)) {
+            (false, _) if self.yields(error) => YIELDING_GAIN,
             (false, _) => self.gain,
             (true, true) => self.gain * wire::GAIN,
             (true, false) => 0.0,
@@ -431,6 +449,11 @@ const ALMOST_EMPTY: f64 = 0.25;
 /// Longest pause for emptying the queue, as a multiple of the time in which the target backlog drains: a longer queue
 /// belongs to other flows.
 const OWN_QUEUE: f64 = 4.0;
+/// Correction while urgent messages share the path: all of the error.
+const YIELDING_CORRECTION: f64 = 1.0;
+/// Gain while urgent messages share the path. With the whole error as correction *c*, both roots of the law are 1/2, so that the
+/// queue falls as fast as possible without a swing (*g* = *c*² / 4).
+const YIELDING_GAIN: f64 = 0.25;
 /// Number of segments over which the queueing delay is smoothed.
 const SMOOTHED_OVER: f64 = 8.0;
 /// Number of intervals with the backlog below its target after which growth accelerates. Noise alone seldom lasts so
@@ -475,6 +498,31 @@ mod tests {
             control.on_ack(now, report(false));
         }
         assert!(control.rate() > 0.8 * before, "{} after {before} per second", control.rate());
+    }
+
+    /// Queue in segments 2 s after the capacity of a path has fallen from 100 to 50 segments per second.
+    fn yields_to(is_yielding: bool) -> f64 {
+        let mut control = Control::without_wires(&Config::default());
+        control.set_yielding(is_yielding);
+        let (mut now, mut queue) = (Instant::ZERO, 0.0_f64);
+        for (segments, seconds) in [(100_u32, 20), (50, 2)] {
+            let capacity = f64::from(segments);
+            for _ in 0..segments * seconds {
+                now += Duration::from_secs_f64(1.0 / capacity);
+                queue = (queue + (control.window() / control.round().unwrap_or(1.0) - capacity) / capacity)
+                    .max(0.0);
+                control.on_round_trip(now, Duration::from_millis(20));
+                let queueing = Duration::from_secs_f64(queue / capacity);
+                control.on_ack(now, Report { arrived: 1, queueing, is_limited: true });
+            }
+        }
+        queue
+    }
+
+    #[test]
+    fn a_queue_is_short_soon_where_urgent_messages_share_the_path() {
+        let (fast, slow) = (yields_to(true), yields_to(false));
+        assert!(fast < 2.0 && slow > 2.0 * fast, "{fast} and {slow} segments");
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl MeshEnd {
         if let Some(other) = self.paths.get_mut(other) {
             other.arrived += news.arrived[usize::from(!ack.second_path)];
         }
-        let is_only = self.paths.len() == 1;
+        let (is_only, yields) = (self.paths.len() == 1, self.yields(now));
         let one = &mut self.paths[path];
         let arrived = news.arrived[path] + mem::take(&mut one.arrived);
         if let Some(sample) = news.round_trip {
@@ -165,6 +165,7 @@ impl MeshEnd {
         if !is_limited {
             one.control.note_idle();
         }
+        one.control.set_yielding(yields);
         one.control.on_ack(now, Report { arrived, queueing, is_limited });
         one.timers.stop(Timer::Silence);
         one.on_answer();

@@ -115,6 +115,8 @@ pub struct MeshEnd {
     recv: Receiver,
     /// Messages of channels that have arrived, once there are channels.
     received: Option<Box<ReceiveSide>>,
+    /// Departure or arrival of the newest message of an urgent class.
+    urgent: Option<Instant>,
     /// The paths to the peer, of which the first one always exists; at most two.
     paths: Vec<Path>,
     counters: Counters,
@@ -147,6 +149,7 @@ impl MeshEnd {
             share: Share::of(pool.clone()),
             recv: Receiver::new(&config, Share::of(pool)),
             received: None,
+            urgent: None,
             paths: Vec::from([Path::new(&config)]),
             counters: Counters::default(),
             out: VecDeque::with_capacity(4),
@@ -445,7 +448,7 @@ impl MeshEnd {
         let Some(path) = self.next_path(now) else { return self.next_trickle(now) };
         self.forget_old_queue(path);
         if self.send.is_urgent(self.mss) && !self.is_on_time(now, path) {
-            self.paths[path].ahead = self.send.transmissions(path) + 1;
+            self.paths[path].leave_early(now, self.send.transmissions(path));
         }
         let (data, is_retransmitted) = self.send.next(now, path, self.mss)?;
         self.count(&data, is_retransmitted);
@@ -523,6 +526,9 @@ impl MeshEnd {
 
     /// Completes the header of a segment that leaves now on a path.
     fn leave(&mut self, now: Instant, path: usize, data: Wire) -> Wire {
+        if self.send.has_urgent(&data.chunks) {
+            self.urgent = Some(now);
+        }
         let ack_hold = self.send.ack_hold(path, &data);
         let (every, hold) = self.paths[path].leave(now, &self.config, ack_hold);
         let one = &self.paths[path];
@@ -533,6 +539,12 @@ impl MeshEnd {
             || (ack_hold.is_none() && !self.send.can_send())
             || self.send.in_flight(path) >= one.flight_limit(&self.config);
         Wire { ask, more: self.needs_room(), every, hold, ..data }
+    }
+
+    /// Whether segments of later classes wait beside urgent messages of this end or the peer.
+    fn yields(&self, now: Instant) -> bool {
+        self.urgent.is_some_and(|newest| now.saturating_since(newest) < YIELDING)
+            && self.send.has_later_than_urgent()
     }
 
     /// Sets the timers, when no more segments leave for now.
@@ -599,5 +611,7 @@ impl MeshEnd {
     }
 }
 
+/// Time for which a path counts as shared after an urgent message: messages sent once a second keep the rule in effect.
+const YIELDING: Duration = Duration::from_secs(5);
 /// Number of round trips whose data may be queued.
 const QUEUED_ROUNDS: f64 = 8.0;

@@ -124,14 +124,18 @@ impl Path {
         self.turn(is_urgent).saturating_since(now)
     }
 
-    /// Earliest departure of the next segment by pacing. Urgent messages leave up to [`AHEAD`] intervals earlier, and later
-    /// segments wait for as long.
-    fn turn(&self, is_urgent: bool) -> Instant {
-        let early = match self.control.gap().filter(|_| is_urgent) {
-            Some(gap) => gap * AHEAD as u64,
-            None => Duration::ZERO,
-        };
-        Instant::ZERO + self.pace.saturating_since(Instant::ZERO + early)
+    /// Earliest departure of the next segment by pacing. Urgent messages do not wait: a queue in which they are may be that of
+    /// later classes, of which the control law would give them only an equal share.
+    const fn turn(&self, is_urgent: bool) -> Instant {
+        if is_urgent { Instant::ZERO } else { self.pace }
+    }
+
+    /// Records that an urgent segment, with the next transmission number after `transmission`, leaves before its turn. Later
+    /// segments wait for at most [`AHEAD`] intervals more than usual.
+    pub(super) fn leave_early(&mut self, now: Instant, transmission: u64) {
+        self.ahead = transmission + 1;
+        let most = self.control.gap().unwrap_or(Duration::ZERO) * AHEAD as u64;
+        self.pace = self.pace.min(now + most);
     }
 
     /// Whether segments leave in trains. Never during start-up.

@@ -5,9 +5,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use multihop_core::{Duration, Instant};
-use multihop_wire::mesh::{Ack, Bitmap, Data};
+use multihop_wire::mesh::{Ack, Bitmap, Chunk, Data};
 
-use super::channels::{STREAM, SendSide};
+use super::channels::{STREAM, SendSide, URGENT};
 use super::lost::{LossShare, Lost};
 use super::numbers::{low, micros, widen};
 use super::path::AHEAD;
@@ -255,6 +255,20 @@ impl Sender {
     pub(super) fn is_urgent(&self, mss: u32) -> bool {
         let longest = u64::from(mss) * (AHEAD as u64 + 1);
         self.next_class().is_some_and(|class| class <= URGENT) && self.unacked() <= longest
+    }
+
+    /// Whether a chunk has data of an urgent class, of this end or the peer.
+    pub(super) fn has_urgent(&self, chunks: &[Chunk]) -> bool {
+        let Some(channels) = &self.channels else { return false };
+        chunks.iter().any(|chunk| match chunk {
+            Chunk::Data { channel, .. } => channels.is_urgent(*channel),
+            _ => false,
+        })
+    }
+
+    /// Whether something that is not urgent waits to be sent.
+    pub(super) fn has_later_than_urgent(&self) -> bool {
+        self.has_new() || self.channels.as_ref().is_some_and(|channels| channels.has_later_than(URGENT))
     }
 
     /// Whether there is something to send that the receive window permits.
@@ -593,7 +607,5 @@ impl Sender {
 
 /// Segments from the oldest missing one on that a receiver takes if they are of channels, also without room for the stream.
 pub(super) const RESERVED: u64 = 256;
-/// Last class whose messages may leave before their turn: those before the usual priority of 3.
-const URGENT: u8 = 2;
 /// Number of later transmissions that arrive before an earlier one counts as lost.
 const REORDERED: u64 = 3;

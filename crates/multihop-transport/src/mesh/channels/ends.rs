@@ -184,6 +184,9 @@ impl MeshEnd {
                 Ok(())
             }
             Chunk::Data { message, offset, is_last, slack, .. } => {
+                if send.is_urgent(channel.0) {
+                    self.urgent = Some(now);
+                }
                 let slack = slack.map(|slack| (slack, queueing));
                 receive.take_data(now, Place { channel, message, offset }, (data, is_last), slack)
             }

@@ -18,7 +18,7 @@ mod scheduler;
 
 pub(crate) use receiver::GUARANTEED;
 pub(super) use receiver::ReceiveSide;
-pub(super) use scheduler::{CLASSES, STREAM, SendSide, priority};
+pub(super) use scheduler::{CLASSES, STREAM, SendSide, URGENT, priority};
 
 /// Rule of channels that the peer has broken, as the text of a reset has it.
 type Violation = &'static str;

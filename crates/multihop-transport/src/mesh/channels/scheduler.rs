@@ -15,6 +15,8 @@ use crate::mesh::paths::PATHS;
 
 /// Class of data of the stream, between those of channels with priority 3 and 4.
 pub(in super::super) const STREAM: u8 = 4;
+/// Last class of urgent messages, which do not wait for the pace: those before the usual priority of 3.
+pub(in super::super) const URGENT: u8 = 2;
 /// Number of classes: those of channels and that of the stream.
 pub(in super::super) const CLASSES: usize = 9;
 
@@ -227,6 +229,16 @@ impl SendSide {
             return Some(0);
         }
         (0..).zip(&self.rings).find(|(_, ring)| !ring.is_empty()).map(|(class, _)| class)
+    }
+
+    /// Whether a class after this one has data for a segment.
+    pub(in super::super) fn has_later_than(&self, class: u8) -> bool {
+        self.rings[usize::from(class) + 1..].iter().any(|ring| !ring.is_empty())
+    }
+
+    /// Whether a channel of either end, by its number at this end, is of an urgent class.
+    pub(in super::super) fn is_urgent(&self, channel: u16) -> bool {
+        self.channels.get(&channel).is_some_and(|channel| channel.priority <= URGENT)
     }
 
     /// Gives the turn in a class to a channel with a deadline.

@@ -330,6 +330,67 @@ fn a_message_of_up_to_three_segments_leaves_at_once_on_an_idle_path() {
     assert_eq!((burst(0, 4000), burst(0, 5000)), (3, few), "a longer message waits for the window");
 }
 
+/// Longest time in ms for which short messages of a class wait at their sender, ten a second, while the path has a queue of
+/// 200 ms in which they have no share.
+fn longest_wait(priority: u8) -> u64 {
+    let mut end = end(config());
+    let channel = open(&mut end, options(priority));
+    let (mut longest, mut next) = (0, 0);
+    for message in 0..100 {
+        let begin = at(100 * message);
+        send(&mut end, begin, channel, 100);
+        let mut sent = leave(&mut end, begin).pop().map(|data| (begin, data));
+        while let Some(now) = end.poll_timeout().filter(|_| sent.is_none()) {
+            sent = leave(&mut end, now).pop().map(|data| (now, data));
+        }
+        let (left, data) = sent.expect("the message leaves");
+        longest = longest.max((left - begin).as_micros() / 1000);
+        next += 1;
+        let (newest, echo, delay) = (data.transmission, data.sent, 200_000);
+        let ack = Ack { window: 1000, next, newest, echo, delay, ..Ack::default() };
+        end.receive(left + Duration::from_millis(40), Segment::Ack(ack));
+        if left > begin + Duration::from_millis(50) {
+            break;
+        }
+    }
+    longest
+}
+
+#[test]
+fn short_messages_of_urgent_classes_do_not_wait_for_the_pace() {
+    assert_eq!(longest_wait(2), 0);
+    assert!(longest_wait(3) > 50, "{} ms", longest_wait(3));
+}
+
+/// Time between two segments of an image after 2 s in which the path has a queue of 50 ms, beside a number of commands a second.
+fn gap_beside(commands: u64) -> Duration {
+    let mut end = end(config());
+    let [image, command] = [5, 0].map(|priority| open(&mut end, options(priority)));
+    send(&mut end, at(0), image, 200_000);
+    let (mut next, mut arriving): (u32, Vec<(Instant, Wire)>) = (0, Vec::new());
+    for ms in 0..4000 {
+        if commands > 0 && ms % (1000 / commands) == 0 {
+            send(&mut end, at(ms), command, 100);
+        }
+        while arriving.first().is_some_and(|(arrival, _)| *arrival <= at(ms)) {
+            let (_, data) = arriving.remove(0);
+            next += 1;
+            let (newest, echo, delay) = (data.transmission, data.sent, if ms < 2000 { 3000 } else { 50_000 });
+            let ack = Ack { window: 1000, next, newest, echo, delay, ..Ack::default() };
+            end.receive(at(ms), Segment::Ack(ack));
+        }
+        let arrival = at(ms + 40);
+        arriving.extend(leave(&mut end, at(ms)).into_iter().map(|data| (arrival, data)));
+    }
+    end.gap().expect("a round trip is known")
+}
+
+#[test]
+fn images_yield_faster_to_a_queue_beside_commands() {
+    let (alone, beside) = (gap_beside(0), gap_beside(10));
+    assert!(beside > alone * 2, "{beside:?} and {alone:?}");
+}
+
 #[test]
 fn what_only_earlier_classes_have_overtaken_is_lost_later() {
     let retransmitted = |overtaking: u8| {
