@@ -12,6 +12,7 @@ busybox-static, and a static program: `cargo zigbuild --release --target x86_64-
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import shutil
 import subprocess
@@ -62,7 +63,11 @@ def command(root: Path, host: Host) -> list[str]:
 
 def main() -> int:
     """Start the daemons, wait for their routes, and ping."""
-    multihop = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("multihop", type=Path, help="the static program")
+    multihop: Path = parser.parse_args().multihop
     hosts = [Host(number) for number in range(HOSTS)]
     with small_root(multihop) as root, cabled(hosts, [(0, 1), (1, 2)]):
 
