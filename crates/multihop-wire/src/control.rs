@@ -16,7 +16,8 @@
 //! | 0x33 | keepalive | 0 (3), number of the sender's next segment (4) |
 //!
 //! Each end draws a random connection number of 32 bits. Receivers ignore reserved bytes, which are sent as
-//! 0. The 7 differs from the flags of every TPA segment.
+//! 0. The fourth byte of a TPA segment has its flags; 7 there would mean FIN, SYN and RST, of which no segment
+//! of TPA has two. The 7 of a SYN therefore identifies a control segment.
 //!
 //! | RST | number |
 //! |---|---|

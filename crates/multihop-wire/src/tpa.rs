@@ -13,10 +13,13 @@
 //! ## Terms
 //!
 //! A connection is the pair of addresses and ports of its ends, with one byte stream in each direction. A
-//! sender numbers its segments of at most MSS bytes by block and position. A **block** has K segments, or
-//! fewer if one has LAST. The next block begins when every segment of the current one is acknowledged.
+//! sender numbers its segments of at most MSS bytes by block and position. A **block** has K segments
+//! (1 to 12), or fewer if one has LAST. The next block begins when every segment of the current one is
+//! acknowledged.
 //!
 //! ## Header in UDP: 12 bytes
+//!
+//! The UDP payload is this header and, in a segment with data, the data:
 //!
 //! ```text
 //! +-------------------------------+-----------------------+-+-+-+-+
@@ -158,9 +161,10 @@
 //! * at once, if requested, for each new segment behind a gap, even if filled since;
 //! * with HELD, when the ACK delay since the first unacknowledged segment has passed.
 //!
-//! Data has ACK fields only while an ACK is due. A segment of the previous block is answered at once with
-//! that block's number and bitmap; segments of older blocks are dropped. An ACK that no data segment caused
-//! has an AckTxSeq 128 above the newest TxSeq. The sender subtracts the delay from a round trip with HELD.
+//! LAST alone causes no ACK. Data has ACK fields only while an ACK is due. A segment of the previous block is
+//! answered at once with that block's number and bitmap; segments of older blocks are dropped. An ACK that no
+//! data segment caused has an AckTxSeq 128 above the newest TxSeq. The sender subtracts the delay from a round
+//! trip with HELD.
 //!
 //! **Path MTU.** A datagram must not need fragmentation. A smaller MSS applies to the next block. Segments
 //! with a number keep their bytes, and are retransmitted in IP fragments if they no longer fit.

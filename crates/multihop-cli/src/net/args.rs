@@ -143,8 +143,8 @@ pub(crate) struct RecvArgs {
 /// Options of members of a group.
 #[derive(Args)]
 pub(crate) struct GroupArgs {
-    /// With a group: interface over which to send and receive, for example wlan0. Can be repeated. Without this option the
-    /// system selects one. Linux.
+    /// With a group: interface over which to send and receive, for example wlan0. Can be repeated. By default the operating
+    /// system selects the interface. Linux.
     #[arg(long, value_name = "NAME")]
     pub(crate) interface: Vec<String>,
 }

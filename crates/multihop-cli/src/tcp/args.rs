@@ -34,7 +34,7 @@ pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) links: LinkArgs,
     /// Read headers of arriving packets only for connections of this cgroup (version 2); by default for all
-    /// connections. Counts of hops and mh_adtcp need the headers of arriving packets.
+    /// connections. Without these headers the number of hops is unknown, and mh_adtcp behaves as NewReno.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<PathBuf>,
 }

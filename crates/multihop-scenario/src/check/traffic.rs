@@ -44,8 +44,11 @@ pub(super) fn draw(
     let (count, pause) = (table.count, table.restart);
     let rounds = usize::try_from((duration - first).whole(pause)).unwrap_or(usize::MAX).saturating_add(1);
     if rounds.saturating_mul(count).saturating_add(before) > MAX_FLOWS {
-        let message =
-            format!("found room for more than {MAX_FLOWS} transfers in a run, allowed: at most {MAX_FLOWS}");
+        let message = format!(
+            "found {}, which makes more than {MAX_FLOWS} transfers before the end of the run, allowed: at most \
+             {MAX_FLOWS} transfers",
+            pause.as_secs_f64()
+        );
         faults.push(Fault::at_key("traffic.restart", message));
         return None;
     }

@@ -199,7 +199,10 @@ fn transfers_that_cannot_be_drawn() {
         "x.toml:11:7: traffic.gap: found [5, 1], allowed: [shortest, longest]"
     );
     assert!(drawn("first = 1e6").contains("traffic.first: found 1000000, allowed: less than duration"));
-    assert!(drawn("restart = 1e-6").contains("traffic.restart: found room for more than 100000 transfers"));
+    assert!(
+        drawn("restart = 1e-6")
+            .contains("traffic.restart: found 0.000001, which makes more than 100000 transfers")
+    );
     assert!(drawn("app = \"ftp\"").contains("traffic.app: found \"ftp\", allowed: \"file\""));
 }
 
@@ -464,8 +467,8 @@ fn transport_parameters() {
     );
     assert_eq!(
         table("kind = \"newreno\", probe_max = 3, exit = \"any\""),
-        "x.toml:6:45: flow.0.transport.probe_max: \"newreno\" does not use notices, allowed with: +elfn\n\
-         x.toml:6:55: flow.0.transport.exit: \"newreno\" does not use notices, allowed with: +elfn"
+        "x.toml:6:45: flow.0.transport.probe_max: \"newreno\" does not react to link-failure notices, allowed with: the suffix +elfn\n\
+         x.toml:6:55: flow.0.transport.exit: \"newreno\" does not react to link-failure notices, allowed with: the suffix +elfn"
     );
     assert_eq!(
         table("kind = \"newreno\", samples = 10"),
@@ -483,8 +486,8 @@ fn transport_parameters() {
         table("kind = \"adtcp\", timestamps = \"off\", exit = \"any\""),
         "x.toml:6:44: flow.0.transport.timestamps: \"adtcp\" needs timestamps, allowed: a duration, the tick \
          of the timestamps\n\
-         x.toml:6:58: flow.0.transport.exit: \"adtcp\" does not use notices, allowed with: elfn, or +elfn \
-         after another TCP kind"
+         x.toml:6:58: flow.0.transport.exit: \"adtcp\" does not react to link-failure notices, allowed with: \
+         elfn, or a TCP with the suffix +elfn"
     );
     assert_eq!(
         table("kind = \"elfn\", probe_interval = 0"),

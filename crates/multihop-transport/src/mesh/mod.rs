@@ -21,11 +21,11 @@
 //! timeout. The listener retransmits its SYN ACK too, and repeats it for a repeated SYN. A caller without
 //! data sends an ACK without delay. The first data, or an ACK with `next` b + 1, ends the handshake. A
 //! repeated SYN ACK is answered with an ACK. If both ends open the connection at once, each answers the
-//! other's SYN with SYN ACK.
+//! other's SYN with SYN ACK. The windows of SYN and SYN ACK bound the data before the first ACK.
 //!
 //! **Closing.** FIN takes the number behind all data, and is treated like data. Each direction closes
-//! separately. When both FINs are acknowledged, each end lingers for 2 minutes and answers late segments with
-//! an ACK. A SYN with another number opens a new connection.
+//! separately. Segments behind FIN are ignored. When both FINs are acknowledged, each end lingers for 2
+//! minutes and answers late segments with an ACK. A SYN with another number opens a new connection.
 //!
 //! **Resetting.** An end that aborts sends RST with the number of the segment that it expects next. An end
 //! that has sent a SYN answers another segment of an unknown connection with RST, once per second.

@@ -187,12 +187,13 @@ impl Config {
             Some(standby) => standby.keys(keys),
             None if is_adtcp => {
                 self.adtcp.disconnected.probing.keys(keys);
-                let reason = "does not use notices, allowed with: elfn, or +elfn after another TCP kind";
+                let reason = "does not react to link-failure notices, allowed with: elfn, or a TCP with the suffix +elfn";
                 keys.unavailable(reason, &mut |keys| Standby::elfn().end.keys(keys));
             }
-            None => keys.unavailable("does not use notices, allowed with: +elfn", &mut |keys| {
-                Standby::elfn().keys(keys);
-            }),
+            None => {
+                let reason = "does not react to link-failure notices, allowed with: the suffix +elfn";
+                keys.unavailable(reason, &mut |keys| Standby::elfn().keys(keys));
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //!
 //! A segment of [channels](docs/models/mesh.md#channels), which need feature 1 at both ends, has the header
 //! of data with 0x50 in place of 0x10, and no FIN. Then follow the length of the chunk section (2), the chunk
-//! chunks in their order.
+//! headers, and the data of all chunks in their order.
 //!
 //! A chunk header begins with its kind (1) and, except in SKIP, the number of the channel (variable).
 //! *Variable* is a variable-length integer of RFC 9000, section 16.
@@ -21,7 +21,7 @@
 //! |---|---|
 //! | channel numbers | An end numbers the channels that it opens 0, 2, 4, up to 16,382. A chunk has this number if its sender has opened the channel, otherwise that number plus 1 |
 //! | message numbers | count from 0 in each direction of a channel |
-//! | reliability | A segment of channels has a number and is acknowledged as data of the stream. A receiver takes its chunks at once, whatever earlier segments are missing |
+//! | reliability | A segment of channels has a number and is acknowledged as data of the stream. A receiver takes its chunks at once, whatever earlier segments are missing. Of the copies of one segment only the first to arrive counts |
 //! | retransmission | has the same chunks, except that a GAP may take the place of DATA |
 //! | gap | A sender that gives up a message sends a GAP, also in place of the unsent part. A receiver ignores the gap of messages that it knows as arrived or given up |
 //! | copied message | DATA may repeat a whole message of an earlier segment. The receiver delivers the first copy. A retransmission has no copies |
@@ -33,7 +33,8 @@
 //! | limits | A chunk that does not end its message has 64 bytes of data or more. At most 4096 messages of a channel may be neither acknowledged nor known as a gap |
 //! | a broken rule | The end that finds it resets the connection with cause 7 |
 //!
-//! Example: the chunks of segment 5, transmission 6, sent at 7 us.
+//! Example: the chunks of segment 5, transmission 6, sent at 7 us. A real sender would not divide message 7 into
+//! parts of one byte.
 //!
 //! ```text
 //! 50 08 00 00  00 00 00 05  00 00 00 06  00 00 00 07  00 24

@@ -12,7 +12,7 @@
 //! A host answers a datagram of types 5 or 7 to 12 for an unknown index with a **reset**, at most 1000 per
 //! second; a silent listener sends none. An end closes its connection if the reset comes from the peer's
 //! address and has the token that the peer gave with the index. Ends ignore all other resets, and answer
-//! none.
+//! none. Plain connections use RST.
 
 use blake2::Blake2sMac;
 use blake2::digest::consts::U16;
