@@ -95,9 +95,7 @@ impl Plan {
             let message = "is missing, allowed: a table of axes such as \"topology.hops\" = [1, 2, 4]";
             return Err(Problems::of_file(source.name(), "sweep", message));
         };
-        // A value that the caller gives replaces those of the axis.
-        let varies = |key: &String| overrides.iter().all(|(given, _)| given != key);
-        let axes: Vec<&Axis> = sweep.axes.iter().filter(|axis| axis.keys.iter().any(varies)).collect();
+        let axes: Vec<Axis> = sweep.axes.iter().filter_map(|axis| open_part(axis, overrides)).collect();
         let count = axes.iter().map(|axis| axis.points.len()).product();
         let mut combinations = Vec::with_capacity(count);
         for number in 0..count {
@@ -108,13 +106,17 @@ impl Plan {
             for axis in axes.iter().rev() {
                 let point = &axis.points[rest % axis.points.len()];
                 rest /= axis.points.len();
-                for (key, value) in axis.keys.iter().zip(point).rev().filter(|(key, _)| varies(key)) {
+                for (key, value) in axis.keys.iter().zip(point).rev() {
                     own.push((key.clone(), value.text.clone()));
                     values.push(value.json.clone());
                 }
             }
             own.reverse();
             values.reverse();
+            // An axis follows the tables that the caller gives, but not what the caller gives for one of several flows.
+            let narrower =
+                overrides.iter().filter(|(given, _)| own.iter().any(|(key, _)| covers(key, given)));
+            own.extend(narrower.cloned().collect::<Vec<_>>());
             let scenario = Scenario::load_with(source, &[overrides, &own].concat(), extensions)?;
             combinations.push(Combination { overrides: own, values, first_seed: scenario.seed });
         }
@@ -122,7 +124,7 @@ impl Plan {
             source: source.clone(),
             overrides: overrides.to_vec(),
             extensions: extensions.clone(),
-            keys: axes.iter().flat_map(|axis| &axis.keys).filter(|key| varies(key)).cloned().collect(),
+            keys: axes.into_iter().flat_map(|axis| axis.keys).collect(),
             combinations,
             seeds: sweep.seeds,
         })
@@ -203,6 +205,31 @@ impl SweepResult {
     pub fn timeless(self) -> Self {
         Self { result: self.result.timeless(), ..self }
     }
+}
+
+/// The part of an axis that no override replaces. If an override replaces some of the keys, points that no longer differ become
+/// one. `None` if overrides replace all keys.
+fn open_part(axis: &Axis, overrides: &[(String, String)]) -> Option<Axis> {
+    let is_open = |key: &str| !overrides.iter().any(|(given, _)| covers(given, key));
+    let open: Vec<usize> = (0..axis.keys.len()).filter(|&at| is_open(&axis.keys[at])).collect();
+    if open.len() == axis.keys.len() {
+        return Some(axis.clone());
+    }
+    let mut points = Vec::new();
+    for point in &axis.points {
+        let point: Vec<_> = open.iter().map(|&at| point[at].clone()).collect();
+        if !points.contains(&point) {
+            points.push(point);
+        }
+    }
+    let keys = open.iter().map(|&at| axis.keys[at].clone()).collect();
+    (!open.is_empty()).then_some(Axis { keys, points })
+}
+
+/// Whether an override of `wide` replaces every value of `key`: `flow.*.transport` covers `flow.0.transport`.
+fn covers(wide: &str, key: &str) -> bool {
+    let [wide, key]: [Vec<&str>; 2] = [wide, key].map(|path| path.split('.').collect());
+    wide.len() == key.len() && wide.iter().zip(&key).all(|(wide, part)| *wide == "*" || wide == part)
 }
 
 /// Estimates over the runs of one combination, at a confidence `level`.

@@ -70,6 +70,34 @@ fn keys_of_a_zipped_axis_vary_together() {
     );
 }
 
+fn set(key: &str, value: &str) -> Vec<(String, String)> {
+    vec![(key.to_owned(), value.to_owned())]
+}
+
+#[test]
+fn an_override_of_a_key_of_a_zipped_axis_leaves_the_distinct_values_of_the_others() {
+    let axis =
+        "[[sweep.zip]]\n\"radio.rate\" = [\"2M\", \"2M\", \"11M\"]\n\"radio.range\" = [250, 210, 200]\n";
+    let plan = plan(&format!("{SWEPT}{axis}"), &set("radio.range", "240")).unwrap();
+    assert_eq!(plan.keys(), ["flow.*.transport", "topology.hops", "radio.rate"]);
+    assert_eq!(plan.combinations(), 2 * 3 * 2);
+    assert_eq!(plan.run(3).unwrap().scenario.radio().decode_range(), 240.0);
+}
+
+#[test]
+fn an_override_applies_to_all_runs_also_if_it_or_the_axis_has_a_wildcard() {
+    let vegas = |plan: &Plan| {
+        (0..plan.runs()).all(|index| plan.run(index).unwrap().scenario.flows[0].transport.name == "vegas")
+    };
+    let one = SWEPT.replace("flow.*.transport", "flow.0.transport");
+    let all = plan(&one, &set("flow.*.transport", "vegas")).unwrap();
+    assert!(vegas(&all));
+    assert_eq!(all.keys(), ["topology.hops"], "the override replaces the axis of flow 0");
+    let some = plan(SWEPT, &set("flow.0.transport", "vegas")).unwrap();
+    assert!(vegas(&some));
+    assert_eq!(some.keys(), ["flow.*.transport", "topology.hops"], "other flows vary");
+}
+
 #[test]
 fn a_key_depends_on_everything_that_affects_the_result() {
     let keys = |text: &str| {
