@@ -326,7 +326,7 @@ impl Agent {
         repeats
     }
 
-    /// Sends Hellos soon, and once more a moment later: neighbours use a cable after two Hellos.
+    /// Sends Hellos soon, and once more a moment later: neighbours with the rule of appendix A.2.1 use a cable after two Hellos.
     pub(super) fn greet_soon(&mut self, now: Instant) {
         let Some(host) = &mut self.host else { return };
         host.is_starting = true;

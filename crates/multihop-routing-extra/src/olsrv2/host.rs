@@ -542,7 +542,7 @@ const GROUP: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6d);
 /// Largest number of neighbours, a limit of memory.
 const MAX_NEIGHBOURS: usize = 256;
 /// Largest number of bytes of the messages that share a packet. With the headers of IPv6 and UDP (48 bytes), the packet header (5),
-/// a counter (16) and two signatures (76), the packet fits into 1280 bytes, the least MTU of IPv6.
+/// a counter (15) and two signatures (78), the packet fits into 1280 bytes, the least MTU of IPv6.
 const MAX_MESSAGE_BYTES: usize = 1_100;
 /// Longest time for which a HELLO is valid, so that false neighbours soon make room for others.
 const MAX_VALIDITY: Duration = Duration::from_secs(60);

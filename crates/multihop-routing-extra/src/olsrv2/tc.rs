@@ -84,8 +84,8 @@ impl Agent {
         }
         if is_relay
             && self.may_forward(now, tc, is_new)
-            && self.is_spaced(now, tc.originator)
             && let Some(tc) = forwarded(tc)
+            && self.is_spaced(now, tc.originator)
         {
             self.waiting.push(Message::Tc(tc));
             self.counters.forwarded += 1;

@@ -61,6 +61,19 @@ fn tcs_from_selectors_are_forwarded_once() {
 }
 
 #[test]
+fn on_a_host_only_forwarded_tcs_delay_the_next_one_of_their_originator() {
+    let mut b = chosen();
+    b.agent.senders = Some(Table::new());
+    let message = |sequence, hop_limit| Message::Tc(Tc { hop_limit, ..tc(9, sequence, 1, &[(8, 1)]) });
+    b.gets(2, vec![message(7, 1)]);
+    assert_eq!(forwarded(&mut b), [], "at its last hop");
+    b.gets(2, vec![message(8, 255)]);
+    assert_eq!(forwarded(&mut b), [(9, 8, 254, 1)]);
+    b.gets(2, vec![message(9, 255)]);
+    assert_eq!(forwarded(&mut b), [], "too soon");
+}
+
+#[test]
 fn a_tc_that_another_neighbour_sent_first_is_not_forwarded() {
     let mut b = chosen();
     let message = Message::Tc(tc(9, 7, 1, &[(8, 1)]));
