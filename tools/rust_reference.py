@@ -124,8 +124,9 @@ def document(name: str, text: str) -> str:
 
 
 def depth(text: str, block: re.Match[str]) -> int:
-    """Level of the heading above a block."""
-    return len(re.findall(r"^(#+) ", text[: block.start()], re.MULTILINE)[-1])
+    """Level of the heading above a block. A line of code that begins with `#` is no heading."""
+    before = re.sub(r"^```.*?^```", "", text[: block.start()], flags=re.MULTILINE | re.DOTALL)
+    return len(re.findall(r"^(#+) ", before, re.MULTILINE)[-1])
 
 
 def comment(path: str, kind: str, level: int) -> str:

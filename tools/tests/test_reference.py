@@ -181,6 +181,7 @@ def test_the_bytes_of_a_comment_are_below_the_heading_of_the_page(
     (tmp_path / "tpa.rs").write_text(comment + "\nuse core::fmt;\n", encoding="utf-8")
     monkeypatch.setattr(rust_reference, "CRATES", tmp_path)
     begin, end = "<!-- made by tools/rust_reference.py: bytes of tpa.rs -->\n", "<!-- end -->\n"
-    page = rust_reference.document("docs/wire.md", f"a\n\n## TPA\n\n{begin}old\n{end}b\n")
+    head = "a\n\n## TPA\n\n```sh\n# a comment\n```\n\n"
+    page = rust_reference.document("docs/wire.md", f"{head}{begin}old\n{end}b\n")
     section = "Code: `crates/tpa.rs`\n\nOne byte.\n\n### Header\n\n```\n00\n```\n"
-    assert page == f"a\n\n## TPA\n\n{begin}\n{section}\n{end}b\n"
+    assert page == f"{head}{begin}\n{section}\n{end}b\n"
