@@ -42,8 +42,8 @@
 //! * data, FIN, probes and keepalives whose number is more than 16,384 away from the next one; they get no
 //!   answer.
 //!
-//! Example: segment 5, transmission 6, sent at 7 us, with payload `ab`, asks for an ACK at once. Other
-//! segments ask for an ACK after 8 segments or 250 ms. The second line is FIN behind segment 5, the third the
+//! Example: segment 5, transmission 6, sent at 7 us, with payload `ab`, requests an ACK at once. Other
+//! segments request an ACK after 8 segments or 250 ms. The second line is FIN behind segment 5, the third the
 //! ACK of both at 9 us, with room for 64 segments:
 //!
 //! ```text

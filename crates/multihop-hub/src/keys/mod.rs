@@ -1,4 +1,4 @@
-//! Identities of peers: keys and tokens. `docs/wire.md` specifies their text forms.
+//! Identities of peers: keys and tokens.
 //!
 //! # Bytes
 //!

@@ -1,4 +1,4 @@
-//! The datagrams of the encrypted protocol. `docs/wire.md` specifies their bytes.
+//! The datagrams of the encrypted protocol.
 //!
 //! # Bytes
 //!
