@@ -11,8 +11,8 @@ use multihop_routing_extra::babel;
 use serde_json::Value;
 
 use super::layouts::{
-    chain, diamond, extension, four, heals, join, metric, networks, quick_hosts, reach_each_other, refused,
-    six, symmetric_neighbours,
+    chain, diamond, extension, four, has_installed, heals, join, metric, networks, quick_hosts,
+    reach_each_other, refused, six, symmetric_neighbours,
 };
 use super::network::{Host, eventually};
 
@@ -80,6 +80,9 @@ fn babel_finds_routes_of_both_families_along_a_chain() {
     c.start(quick(&["veth-d", "veth-e"]));
     d.start(Config { announce: networks("4"), ..quick(&["veth-f"]) });
     reach_each_other(&a, &d);
+    eventually("routes of both families are installed", || {
+        ["10.0.9.4/32", "fd00:0:0:9::4/128"].iter().all(|to| has_installed(&a, to))
+    });
     eventually("the metric of three cables", || metric(&a, "10.0.9.4/32") == Some(288));
     let status = a.status().unwrap();
     assert_eq!((&status["protocol"], &status["main_address"]), (&"babel".into(), &"10.0.1.1".into()));

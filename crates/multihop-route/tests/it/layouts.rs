@@ -71,6 +71,11 @@ pub(super) fn reach_each_other(a: &Host, d: &Host) {
     }
 }
 
+/// Whether a host shows in its status that the kernel has its route to a network.
+pub(super) fn has_installed(host: &Host, to: &str) -> bool {
+    host.status().is_some_and(|status| status["routes"][to]["installed"] == true)
+}
+
 pub(super) fn metric(host: &Host, to: &str) -> Option<u64> {
     host.status()?["routes"][to]["cost"].as_u64()
 }
