@@ -133,14 +133,13 @@ fn greedy_forwarding_delivers_if_a_path_exists() {
 
 #[test]
 fn another_version_of_a_protocol_gives_another_key() {
-    let text = "duration = 5.0\ntopology = { kind = \"chain\", hops = 1 }\n[[flow]]\n[sweep]\n\
+    let text = "duration = 5.0\ntopology = { kind = \"chain\", hops = 1 }\n[[flow]]\ntransport = \"newreno\"\n[sweep]\n\
                 \"flow.0.transport\" = [\"stop-and-wait\", \"newreno\"]\n";
     let source = Source::Toml { text: text.into(), name: "test.toml".into() };
     let keys = |version| {
         let extension = Extension { version, ..stop_and_wait::STOP_AND_WAIT };
         let extensions = Extensions::default().transport::<stop_and_wait::StopAndWait>(extension);
-        let overrides = [("flow.0.transport".to_owned(), "newreno".to_owned())];
-        let plan = Plan::new_with(&source, &overrides, &extensions).unwrap();
+        let plan = Plan::new_with(&source, &[], &extensions).unwrap();
         [0, 1].map(|index| plan.run(index).unwrap().key)
     };
     let (first, second) = (keys("1"), keys("2"));
