@@ -154,7 +154,10 @@ impl Control {
         match (self.stage, self.round()) {
             (Stage::Start { window }, _) => window,
             (Stage::Steady { rate, error, .. }, Some(round)) => {
-                (rate * (1.0 + self.correction_of(error) * error) * round).max(MIN_WINDOW).min(self.most)
+                // A sender that yields keeps a segment in a round trip: its ACK tells when the queue is short.
+                let least = if self.yields(error) { (rate * round).min(1.0) } else { 0.0 };
+                let corrected = rate * (1.0 + self.correction_of(error) * error) * round;
+                corrected.max(least).max(MIN_WINDOW).min(self.most)
             }
             (Stage::Steady { .. }, None) => FIRST_WINDOW.min(self.most),
         }
@@ -523,6 +526,22 @@ mod tests {
     fn a_queue_is_short_soon_where_urgent_messages_share_the_path() {
         let (fast, slow) = (yields_to(true), yields_to(false));
         assert!(fast < 2.0 && slow > 2.0 * fast, "{fast} and {slow} segments");
+    }
+
+    #[test]
+    fn a_sender_that_yields_to_urgent_messages_keeps_a_segment_in_a_round_trip() {
+        let mut control = Control::without_wires(&Config::default());
+        let ms = Duration::from_millis;
+        let mut now = Instant::ZERO;
+        for queueing in [[8; 400].as_slice(), &[440]].concat() {
+            now += ms(10);
+            control.on_round_trip(now, ms(20));
+            control.on_ack(now, Report { arrived: 8, queueing: ms(queueing), is_limited: true });
+        }
+        control.set_yielding(true);
+        assert!((control.window() - 1.0).abs() < 1e-9, "{}", control.window());
+        control.set_yielding(false);
+        assert!(control.window() > 1.0, "{}", control.window());
     }
 
     #[test]
