@@ -358,7 +358,7 @@ fn acks_over(trouble: Trouble) -> Option<Vec<Sample>> {
     let (mut receiver, port) = server(&run, &trial, RECEIVER);
     let mut command = Command::new("nsenter");
     command.arg(format!("--net={}", trial.sender.path().display()));
-    command.args(["bash", "-c", &format!("head -c 3000000 /dev/zero > /dev/tcp/{RECEIVER}/{port}")]);
+    command.args(["bash", "-c", &format!("head -c 6000000 /dev/zero > /dev/tcp/{RECEIVER}/{port}")]);
     let mut child = run.spawn(&mut command).unwrap();
     let mut samples: Vec<Sample> = Vec::new();
     let status = run.wait(&mut child, |sample| samples.push(sample.clone())).unwrap();
