@@ -10,8 +10,8 @@
 //! | 0x35 | close | 0 (3), connection number (4) |
 //! | 0x40 | message | 0 (1), length of the header (2), connection number (4), header, data |
 //!
-//! These segments have the connection number of their sender. An RST in answer has the same number; a
-//! keepalive has the number plus one.
+//! Each segment has the connection number of its sender. An RST that answers a segment has the number of that
+//! segment. A keepalive has its sender's number plus one.
 
 use alloc::vec::Vec;
 

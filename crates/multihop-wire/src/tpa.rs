@@ -67,7 +67,7 @@
 //! | 11, 12 | 12, 4 | BitmapAck; txStat, LAST, HELD, reserved |
 //! | 13 to 15 | 8 each | TxSeq, AckTxSeq, WinSize |
 //!
-//! The same example from 10.0.0.1, port 1024, to 10.0.0.2, port 80:
+//! Example: the segment of block 0x0abc, from 10.0.0.1, port 1024, to 10.0.0.2, port 80:
 //!
 //! ```text
 //! 04000050 2c73abc4 008defc0 0e112207 ee
