@@ -38,6 +38,19 @@ fn commands_over_mesh_do_not_wait_behind_images() {
     assert!(late.age_mean_ms > telemetry.age_mean_ms, "{late:?}");
 }
 
+/// A sender that yields to commands must still learn when the queue is short. In half of these seeds commands waited for
+/// seconds when it did not.
+#[test]
+fn commands_over_mesh_do_not_stall() {
+    for seed in 1..=8 {
+        let found = channels("mesh", &format!("seed = {seed}"), &[COMMANDS, TELEMETRY, IMAGES]);
+        let [(_, command), _, (_, telemetry)] = found.try_into().expect("three channels");
+        let slowest = command.delay_ms.expect("commands have arrived").p99;
+        assert!(slowest.is_some_and(|slowest| slowest < 300.0), "seed {seed}: {command:?}");
+        assert!(telemetry.in_time > Some(0.95), "seed {seed}: {telemetry:?}");
+    }
+}
+
 #[test]
 fn messages_without_competition_arrive_in_time_over_every_transport() {
     for transport in ["mesh", "newreno", "tpa", "udp"] {
