@@ -1,9 +1,13 @@
 /* Clocks, sleeps and alarms. */
+/* Headers disagree on the second parameter: glibc has had `void *` since 2.31, Zig has it for every version.
+   The header's declaration gets another name, so that any of them fits the definition below. */
+#define gettimeofday gettimeofday_of_header
 #include "preload.h"
 
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
+#undef gettimeofday
 
 int64_t deadline_of(const struct timespec *duration) {
     if (duration == NULL) return NEVER;
@@ -41,14 +45,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *into) {
     return 0;
 }
 
-/* Type of the second parameter in the headers of libc. */
-#if __GLIBC_PREREQ(2, 31)
-#define ZONE void
-#else
-#define ZONE struct timezone
-#endif
-
-EXPORT int gettimeofday(struct timeval *restrict into, ZONE *restrict zone) {
+EXPORT int gettimeofday(struct timeval *restrict into, void *restrict zone) {
     struct timespec time;
     (void)zone;
     clock_gettime(CLOCK_REALTIME, &time);
