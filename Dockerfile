@@ -12,7 +12,9 @@ ARG BASE=debian:bookworm-slim
 FROM ${BASE} AS build
 ENV CARGO_HOME=/cargo RUSTUP_HOME=/rustup PATH=/cargo/bin:$PATH
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl gcc libc6-dev python3 python3-venv
-RUN curl --fail --silent --show-error https://sh.rustup.rs | sh -s -- -y --profile minimal --default-toolchain none
+RUN curl --fail --silent --show-error --output /rustup-init \
+        https://static.rust-lang.org/rustup/dist/$(uname -m)-unknown-linux-gnu/rustup-init \
+    && chmod +x /rustup-init && /rustup-init -y --profile minimal --default-toolchain none && rm /rustup-init
 WORKDIR /source
 COPY . .
 RUN python3 -m venv /venv && /venv/bin/pip wheel --no-deps --wheel-dir /wheels .
