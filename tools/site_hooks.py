@@ -11,7 +11,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = ROOT / "out" / "site-parts"
 PLOT = re.compile(r"<!-- figure (?P<figure>\S+) -->\n\[[^\]]*\]\((?P<numbers>[^)]*)\): (?P<caption>.*)")
 """Text of pages of results in the place of a figure, as `multihop_papers.recorded` writes it."""
+FINDING = re.compile(r"(?:(\*\*.*?\*\*) )?(.*)")
+"""Finding of a figure in front of its caption."""
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+CLAIMS = re.compile(r"^(?:\* (?:NOT )?(?:HELD|DECIDED|RUN)[ :][^\n]*(?:\n|\Z))+", re.MULTILINE)
+"""The claims of an experiment, as `multihop_papers.pages` writes them."""
+CLAIM = re.compile(r"^\* (?P<verdict>[A-Z ]+)(?: \((?P<reason>[^)]*)\))?: (?P<text>.*)$", re.MULTILINE)
 NUMBERS = re.compile(r"^\[Three numbers\].*$", re.MULTILINE)
 """Link of the first page to the table of numbers in README.md, in whose place the site shows the table."""
 PLAYGROUND = """<div class="playground" markdown="1">
@@ -53,6 +58,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = markdown.replace("<!-- playground -->", shown)
         markdown = NUMBERS.sub(lambda _: numbers(), markdown)
     markdown = PLOT.sub(lambda plot: shown_figure(plot, place), markdown)
+    markdown = CLAIMS.sub(lambda claims: cards(claims[0]), markdown)
     return LINK.sub(lambda link: linked(link["text"], link["target"], place), markdown)
 
 
@@ -67,8 +73,35 @@ def shown_figure(plot: re.Match[str], place: str) -> str:
     folder = posixpath.dirname(place)
     if not any((root / folder / plot["figure"]).is_file() for root in (PARTS, ROOT / "docs")):
         return plot[0]
-    caption = plot["caption"]
-    return f"![{caption}]({plot['figure']})\n\n{caption} [Numbers]({plot['numbers']})"
+    found = FINDING.fullmatch(plot["caption"])
+    finding, caption = found.groups(default="") if found else ("", plot["caption"])
+    words = f"{finding} {caption}".strip().replace("**", "")
+    title = f"{finding}\n\n" if finding else ""
+    return f"{title}![{words}]({plot['figure']})\n\n{caption} [Numbers]({plot['numbers']})"
+
+
+def cards(claims: str) -> str:
+    """A card for each claim: the verdict, the claim, and the numbers behind it."""
+    found = []
+    for claim in CLAIM.finditer(claims):
+        verdict = claim["verdict"].lower()
+        reason = f" ({claim['reason']})" if claim["reason"] else ""
+        text, numbers = without_numbers(claim["text"])
+        below = f'<small markdown="span">{numbers}</small>' if numbers else ""
+        style = verdict.replace(" ", "-")
+        inside = f"<b>{verdict}{reason}</b>\n\n{text}\n\n{below}"
+        found.append(f'<div class="claim {style}" markdown="1">\n{inside}\n</div>\n')
+    return '<div class="claims" markdown="1">\n\n' + "\n".join(found) + "\n</div>\n"
+
+
+def without_numbers(text: str) -> tuple[str, str]:
+    """A claim, and the numbers in brackets at its end."""
+    depth = 0
+    for place in range(len(text) - 1, -1, -1):
+        depth += (text[place] == ")") - (text[place] == "(")
+        if depth == 0:
+            return (text[:place].rstrip(), text[place + 1 : -1]) if text.endswith(")") else (text, "")
+    return text, ""
 
 
 def linked(text: str, target: str, place: str) -> str:

@@ -1,4 +1,4 @@
-"""`multihop papers list | show | run | check | report | summary`."""
+"""`multihop papers list | show | run | check | report | summary | pages`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from multihop import tables
 from multihop.cluster import ClusterError
 from multihop.journal import Shard
 from multihop.runs import Where
-from multihop_papers import index, pages
+from multihop_papers import index, layout, pages
 from multihop_papers import summary as overview
 from multihop_papers.catalogue import EXPERIMENTS, find
 from multihop_papers.declare import EMULATED, GAUNTLET, VALIDATION
@@ -93,6 +93,9 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="mark on the pages the experiments whose runs are older than the simulator",
     )
+    about_pages = "write pages of results anew from the numbers beside them, without runs"
+    rewritten = commands.add_parser("pages", help=about_pages, description=about_pages.capitalize())
+    rewritten.add_argument("folder", nargs="+", type=Path, metavar="DIR", help="a folder of pages")
     run.add_argument(
         "--looks",
         type=_positive,
@@ -262,6 +265,16 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if DIFFERS in found.values() else 0
 
 
+def _pages(options: argparse.Namespace) -> int:
+    for folder in options.folder:
+        written = layout.rewrite(folder)
+        if not written:
+            print(f"multihop papers: {folder} has no pages of results", file=sys.stderr)
+            return 1
+        print(f"{folder}: {len(written)} pages")
+    return 0
+
+
 def _records(options: argparse.Namespace) -> list[Record]:
     """Records of the chosen experiments, from the index of pages or from finished runs."""
     chosen = experiments(options.id)
@@ -378,6 +391,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "check": _check,
     "report": _report,
     "summary": _summary,
+    "pages": _pages,
 }
 
 

@@ -17,7 +17,7 @@ from multihop.files import make_folder, write_text
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report
 from multihop.stats import format_mean
-from multihop_papers import claims, comparison, figures, index, recorded, searches
+from multihop_papers import claims, comparison, figures, index, layout, recorded, searches
 from multihop_papers import summary as overview
 from multihop_papers.declare import VALIDATION, Metric
 from multihop_papers.explanations import MEANING as EXPLANATIONS
@@ -169,6 +169,7 @@ def markdown(studies: Sequence[Study], command: str, folder: Path, order: Sequen
             records.append(index.record(study, multihop.build(), page.pictures(study.experiment.id)))
         page.write(folder, order)
     every = index.merged(folder, records, order)
+    layout.rewrite(folder, {one.page for one in records})
     return front(folder, every, command if len(every) == len(records) else repeat(every))
 
 

@@ -103,7 +103,7 @@ def test_every_analysis_runs_and_its_page_can_be_written(experiment: Experiment,
     pages.markdown([study], "command", tmp_path / "pages")
     pages.html([study], "command", tmp_path / "page.html")
     page = (tmp_path / "pages" / f"{experiment.page}.md").read_text("utf-8")
-    assert f"## {experiment.id}: {experiment.title}" in page
+    assert f'<a id="{experiment.id}"></a>' in page
 
 
 def test_memory_of_a_process_is_watched_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.runs import Where
 from multihop.stats import Interval
-from multihop_papers import figures, index, pages, recorded
+from multihop_papers import figures, headlines, index, layout, pages, recorded
 from multihop_papers.catalogue import find
 from multihop_papers.declare import Plot
 from multihop_papers.recorded import Recorded
@@ -99,6 +99,71 @@ def test_each_figure_of_a_page_can_be_drawn_for_the_site(name: str) -> None:
     for study in studies:
         record = records[study.experiment.id]
         assert record.command.startswith(f"multihop papers run {record.id} --")
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_answers_claims_and_findings_of_pages_are_those_of_index_and_files(name: str) -> None:
+    folder = DOCS / name
+    records = {one.id: one for one in index.read(folder)}
+    studies = {study.experiment.id: study for study in recorded.studies(folder)}
+    for page in dict.fromkeys(one.page for one in records.values()):
+        text = (folder / f"{page}.md").read_text("utf-8")
+        assert layout.page(page, text, records, studies) == text, f"run multihop papers pages {folder}"
+        for one in map(layout.parts, layout.SECTION.split(text)[1:]):
+            claims = [CLAIM.findall(block) for block in one.claims]
+            verdicts = [(row["verdict"], row["claim"]) for row in records[one.anchor].verdicts]
+            if not verdicts:
+                continue
+            assert [verdict.lower() for found in claims for verdict, _ in found] == [v for v, _ in verdicts]
+            shown = [pages.plain(text) for found in claims for _, text in found]
+            assert all(text.startswith(claim) for text, (_, claim) in zip(shown, verdicts, strict=True))
+
+
+CLAIM = re.compile(r"^\* ([A-Z]+(?: [A-Z]+)?)(?: \([^)]*\))?: (.*)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_page_begins_with_answers_and_folds_its_tables(name: str) -> None:
+    for page in dict.fromkeys(one.page for one in index.read(DOCS / name)):
+        for section in layout.SECTION.split((DOCS / name / f"{page}.md").read_text("utf-8"))[1:]:
+            blocks = section.strip().split("\n\n")
+            assert blocks[2].startswith("**"), blocks[1]
+            assert blocks[2].endswith(".**"), blocks[1]
+            shown, _, folded = section.partition(layout.OPENED)
+            assert "\n| " not in shown, blocks[1]
+            assert shown.count("<!-- figure ") <= 1, blocks[1]
+            assert folded.strip().endswith(layout.CLOSED) or not folded, blocks[1]
+            assert "\nmultihop papers run " in shown, blocks[1]
+
+
+def test_a_changed_number_or_verdict_changes_the_page() -> None:
+    folder, name = DOCS / "papers", "ap-chain"
+    record = next(one for one in index.read(folder) if one.id == name)
+    study = recorded.read(folder, find(name), record)
+    assert study is not None
+    text = (folder / f"{record.page}.md").read_text("utf-8")
+    part = layout.parts(next(one for one in layout.SECTION.split(text) if one.startswith(f'<a id="{name}">')))
+    before = layout.section(part, record, study)
+    assert before in text
+    rows = [{**row, "verdict": "not held"} for row in record.verdicts]
+    assert layout.section(part, replace(record, verdicts=rows), study) != before
+    study.means = {key: replace(found, mean=found.mean + 1000) for key, found in study.means.items()}
+    assert layout.section(part, record, study) != before
+
+
+def test_a_finding_has_the_largest_and_the_smallest_mean() -> None:
+    table = "| hops | kind | rate, kb/s |\n| --- | --- | --- |\n| 4 | a | 9.0 ± 1.0 |\n| 8 | b | 3.0 ± 0.5 |"
+    found = headlines.of_tables(["Rates.", table])
+    assert (
+        found
+        == "The rate is highest with hops 4, a (9.0 ± 1.0 kb/s) and lowest with hops 8, b (3.00 ± 0.50 kb/s)."
+    )
+    near = headlines.of_tables(["Rates.", table.replace("3.0 ± 0.5", "7.5 ± 0.6")])
+    assert (
+        near
+        == "The intervals of the rate overlap: 7.50 ± 0.60 kb/s (hops 8, b) to 9.0 ± 1.0 kb/s (hops 4, a)."
+    )
+    assert headlines.of_tables(["No table."]) == ""
 
 
 def test_a_page_that_differs_from_its_file_is_found() -> None:

@@ -51,6 +51,24 @@ def test_a_figure_of_results_is_shown_where_it_was_drawn(
     (tmp_path / "papers" / "a-1.svg").touch()
     shown = site_hooks.shown_figure(plot, "papers/a.md")
     assert shown == "![Goodput of the two.](a-1.svg)\n\nGoodput of the two. [Numbers](data/a.csv)"
+    plot = site_hooks.PLOT.fullmatch(recorded.place("a-1.svg", "data/a.csv", "**A is best.** Goodput."))
+    assert plot is not None
+    shown = site_hooks.shown_figure(plot, "papers/a.md")
+    assert shown == "**A is best.**\n\n![A is best. Goodput.](a-1.svg)\n\nGoodput. [Numbers](data/a.csv)"
+
+
+def test_claims_are_cards_with_their_verdicts_and_numbers() -> None:
+    held, not_held = (
+        "* HELD: A delivers more (+5%), twice (A: 2 (+9%))",
+        "* NOT HELD (not known): B is fair (B: 1)",
+    )
+    text = f"a\n\n{held}\n{not_held}\n\nb\n"
+    shown = site_hooks.CLAIMS.sub(lambda claims: site_hooks.cards(claims[0]), text)
+    assert shown.startswith('a\n\n<div class="claims" markdown="1">')
+    assert '<div class="claim held" markdown="1">\n<b>held</b>\n\nA delivers more (+5%), twice\n' in shown
+    assert ">A: 2 (+9%)</small>" in shown
+    assert '<div class="claim not-held" markdown="1">\n<b>not held (not known)</b>\n\nB is fair\n' in shown
+    assert shown.endswith("</div>\n\nb\n")
 
 
 def test_the_check_finds_dead_links_and_what_is_loaded_from_the_network(
