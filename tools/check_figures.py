@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Check the figures of the documents: no text is cut off at a border, and no text covers another.
+"""Check the figures of the documents.
 
     .venv/bin/python tools/check_figures.py            every figure below docs/
     .venv/bin/python tools/check_figures.py FILE...    these figures
 
+No text is cut off at a border or covers another text, and no legend lies on data. Entries of a legend
+differ in line or marker, not in colour alone. A figure has colours for dark pages, and no box stays white.
 Widths of text are those of DejaVu Sans, the first font that the figures name.
 """
 
@@ -13,7 +15,7 @@ import argparse
 import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +27,19 @@ from matplotlib.ft2font import FT2Font, LoadFlags
 ROOT = Path(__file__).resolve().parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
 CLASS = re.compile(r"\.(\w+)\{([^}]*)\}")
+RULE = re.compile(r"\.(\w+)\{")
+POINT = re.compile(r"(-?[\d.]+)[ ,]+(-?[\d.]+)")
+COLOUR = re.compile(r"#([0-9a-f]{6})\b", re.IGNORECASE)
+DASHES = re.compile(r"stroke-dasharray: ?([^;]*)")
+HREF = "{http://www.w3.org/1999/xlink}href"
+GRID = ("#b0b0b0", "stroke-opacity")
+"""What the style of a line of the grid has."""
+REACH = 45
+"""Points left of the text of a legend's entry in which its line and marker are."""
+STEPS = 20
+"""Points of a segment of a curve that are compared with texts."""
+BRIGHT = 0xC8
+"""Smallest part of red, green and blue in a colour that is white to the eye."""
 SIZE = re.compile(r"font(?:-size)?: ?(?:[a-z]+ )*([\d.]+)px")
 SHIFT = re.compile(r"translate\(([-\d.]+)[ ,]+([-\d.]+)\)")
 TURN = re.compile(r"rotate\(([-\d.]+)")
@@ -61,19 +76,182 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if any(found.values()) else 0
 
 
+class Mark(NamedTuple):
+    """An element of a figure, with its place."""
+
+    kind: str
+    style: str
+    shape: str
+    """Data of a path, or of the path that it uses."""
+    points: list[tuple[float, float]]
+    clip: str
+    """Name of the rectangle of the axes at which it is cut, as curves are; empty for other elements."""
+
+
+class Entry(NamedTuple):
+    """An entry of a legend: what tells it apart without colour, and where it is."""
+
+    text: str
+    look: tuple[str, ...]
+    box: Box
+
+
 def problems(svg: str) -> list[str]:
-    """Texts of a figure that are cut off or cover each other."""
+    """What is wrong with a figure: see the head of this file."""
     root = ElementTree.fromstring(svg)
     left, top, width, height = (float(word) for word in root.attrib["viewBox"].split())
-    boxes = list(_boxes(root, _classes(root), (0.0, 0.0)))
+    classes = _classes(root)
+    boxes = list(_boxes(root, classes, (0.0, 0.0)))
     cut = [
         f'"{box.text}" is cut off at the border'
         for box in boxes
         if min(box.left - left, box.top - top, left + width - box.right, top + height - box.bottom)
         < -BORDER_SLACK
     ]
-    pairs = itertools.combinations([box for box in boxes if not box.turned], 2)
-    return cut + [f'"{one.text}" covers "{two.text}"' for one, two in pairs if _overlap(one, two) > SLACK]
+    upright = [box for box in boxes if not box.turned]
+    pairs = itertools.combinations(upright, 2)
+    covering = [f'"{one.text}" covers "{two.text}"' for one, two in pairs if _overlap(one, two) > SLACK]
+    marks = list(_marks(root, classes, (0.0, 0.0), clip="", shapes=_shapes(root)))
+    data = [point for mark in marks if _is_data(mark) for point in _along(mark, _axes(root)[mark.clip])]
+    entries = list(_entries(marks, upright))
+    on_data = [f'the legend\'s "{entry.text}" lies on data' for entry in entries if _lies_on(entry.box, data)]
+    alike = [
+        f'"{one.text}" and "{two.text}" differ in colour alone'
+        for one, two in itertools.combinations(entries, 2)
+        if one.look == two.look and one.text != two.text
+    ]
+    return cut + covering + on_data + alike + _in_the_dark(root)
+
+
+def _shapes(root: ElementTree.Element) -> dict[str, tuple[str, str]]:
+    """Data and style of the paths that have a name."""
+    return {
+        f"#{path.attrib['id']}": (path.get("d", ""), path.get("style", path.get("class", "")))
+        for path in root.iter(f"{SVG}path")
+        if "id" in path.attrib
+    }
+
+
+def _marks(
+    parent: ElementTree.Element,
+    classes: dict[str, str],
+    origin: tuple[float, float],
+    *,
+    clip: str,
+    shapes: dict[str, tuple[str, str]],
+) -> Iterator[Mark]:
+    """The elements of a figure that are drawn, in their order."""
+    for child in parent:
+        if child.tag == f"{SVG}defs":
+            continue
+        x, y = _shifted(origin, child)
+        clipped = child.get("clip-path", clip).removeprefix("url(#").removesuffix(")")
+        style = child.get("style", "") + classes.get(child.get("class", ""), "")
+        if child.tag == f"{SVG}path":
+            data = child.get("d", "")
+            points = [(x + float(one), y + float(two)) for one, two in POINT.findall(data)]
+            yield Mark("path", style, data, points, clipped)
+        elif child.tag == f"{SVG}use":
+            shape, look = shapes.get(child.get(HREF, child.get("href", "")), ("", ""))
+            look = classes.get(look, look)
+            place = (x + float(child.get("x", 0)), y + float(child.get("y", 0)))
+            yield Mark("use", style, f"{shape} {_filled(style + look)}", [place], clipped)
+        elif child.tag == f"{SVG}text":
+            place = (x + float(child.get("x", 0)), y + float(child.get("y", 0)))
+            yield Mark("text", style, "".join(child.itertext()).strip(), [place], clipped)
+        else:
+            yield from _marks(child, classes, (x, y), clip=clipped, shapes=shapes)
+
+
+def _filled(style: str) -> str:
+    """Whether a marker is filled with its colour."""
+    return "hollow" if re.search(r"fill: ?(?:none|#ffffff)|fill-opacity: ?0(?:;|$)", style) else "filled"
+
+
+def _entries(marks: Sequence[Mark], boxes: Sequence[Box]) -> Iterator[Entry]:
+    """The entries of legends: texts behind a short level line or a marker."""
+    before: list[Mark] = []
+    for mark in marks:
+        if mark.kind != "text":
+            before.append(mark)
+            continue
+        (x, y), near = mark.points[0], []
+        for one in before:
+            inside = all(x - REACH < left < x and abs(top - y) < 10 for left, top in one.points)
+            if not one.clip and one.points and inside and one.style:
+                near.append(one)
+        before = []
+        lines = [one for one in near if one.kind == "path" and _is_level(one)]
+        markers = [one for one in near if one.kind == "use" and abs(one.points[0][1] - y + 3) < 2]
+        box = next((one for one in boxes if one.text == mark.shape and abs(one.left - x) < 1), None)
+        if box is not None and (lines or markers):
+            dashes = [(DASHES.search(one.style) or [""])[0] for one in lines]
+            look = ("line", *dashes, *(one.shape for one in markers))
+            left = min(place for one in near for place, _ in one.points)
+            yield Entry(box.text, look, box._replace(left=left))
+
+
+def _is_level(mark: Mark) -> bool:
+    ys = [y for _, y in mark.points]
+    return (
+        len(ys) >= 2 and max(ys) - min(ys) < 0.01 and "fill: none" in mark.style.replace("fill:n", "fill: n")
+    )
+
+
+def _axes(root: ElementTree.Element) -> dict[str, Box]:
+    """The rectangles at which elements are cut, by name."""
+    found = {}
+    for path in root.iter(f"{SVG}clipPath"):
+        for rect in path.iter(f"{SVG}rect"):
+            x, y, width, height = (float(rect.get(name, 0)) for name in ("x", "y", "width", "height"))
+            found[path.get("id", "")] = Box("", x, y, x + width, y + height, turned=False)
+    return found
+
+
+def _lies_on(box: Box, data: Iterable[tuple[float, float]]) -> bool:
+    """Whether a point of the data is in a box."""
+    inner = box._replace(left=box.left + 1, right=box.right - 1, top=box.top + 1, bottom=box.bottom - 1)
+    return any(_contains(inner, point) for point in data)
+
+
+def _is_data(mark: Mark) -> bool:
+    return bool(mark.clip) and mark.kind != "text" and not any(word in mark.style for word in GRID)
+
+
+def _along(mark: Mark, axes: Box) -> Iterator[tuple[float, float]]:
+    """Points of a mark, and points between them, as far as they are inside of the axes."""
+    points = list(mark.points)
+    if re.search(r"fill: ?none", mark.style):
+        for (x, y), (right, bottom) in itertools.pairwise(mark.points):
+            points += [
+                (x + (right - x) * step / STEPS, y + (bottom - y) * step / STEPS) for step in range(1, STEPS)
+            ]
+    return (point for point in points if _contains(axes, point))
+
+
+def _contains(box: Box, point: tuple[float, float]) -> bool:
+    return box.left < point[0] < box.right and box.top < point[1] < box.bottom
+
+
+def _in_the_dark(root: ElementTree.Element) -> list[str]:
+    """What is wrong on dark pages: no colours for them, or a box that stays white."""
+    sheet = "".join(style.text or "" for style in root.iter(f"{SVG}style"))
+    light, media, dark = sheet.partition("@media")
+    if not media or "prefers-color-scheme" not in dark:
+        return ["has no colours for dark pages"]
+    changed = set(RULE.findall(dark))
+    white = [
+        name
+        for name, style in CLASS.findall(light)
+        if name not in changed and (fill := re.search(r"fill: ?(#\w{6})", style)) and _is_bright(fill[1])
+    ]
+    used = {element.get("class") for element in root.iter() if element.tag != f"{SVG}text"}
+    return [f"the class {name} stays white on dark pages" for name in white if name in used]
+
+
+def _is_bright(colour: str) -> bool:
+    found = COLOUR.fullmatch(colour)
+    return found is not None and min(bytes.fromhex(found[1])) >= BRIGHT
 
 
 def _overlap(one: Box, two: Box) -> float:

@@ -158,7 +158,8 @@ def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
             several = series["id"].n_unique() > 1
             name = f"{value}, {subject} {number}" if several else str(value)
             look = _look(study, plot, value)
-            line = look.line if number == 0 else ":"
+            gap = 1.65 + 2 * (list(_axis(study, plot.by).values).index(value) if plot.by else 0)
+            line = look.line if number == 0 else (0, (1, gap))
             axes.plot(
                 part["time"], part["value"], color=look.colour, linestyle=line, linewidth=1.1, label=name
             )

@@ -23,6 +23,9 @@ LINKED = re.compile(r"url\(#([\w-]+)\)")
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 LONG_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 PLACES = ("x", "y", "width", "height")
+DASHES_OF = re.compile(r";? ?stroke-dasharray: ([^;]*)(?:; stroke-dashoffset: 0)?")
+DASHES = ("", "5.55,2.4", "9.6,2.4,1.5,2.4", "1.5,2.475", "9.6,2.4,1.5,2.4,1.5,2.4", "12,3,4,3", "3,3")
+"""Patterns of lines, as an SVG file has them."""
 CURVE = 40
 """Coordinates in a path from which one decimal is enough: the shapes of markers have fewer, and are small."""
 FONTS = re.compile(r"font-family: [^;]*")
@@ -37,11 +40,45 @@ def figure_file(figure: Figure) -> str:
 def compact(text: str) -> str:
     """An SVG text of Matplotlib in fewer bytes, and with colours for dark pages."""
     root = ElementTree.fromstring(text)
+    _tell_apart(root)
     classes: dict[str, str] = {}
     body = "\n".join(_elements(root, _short_ids(root), classes))
     size = " ".join(f"{name}={quoteattr(root.attrib[name])}" for name in ("width", "height", "viewBox"))
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
     return f"{head}\n<style>{_sheet(classes)}</style>\n{body}\n</svg>\n"
+
+
+def _tell_apart(root: ElementTree.Element) -> None:
+    """Give curves that the entries of a legend tell apart by colour alone different dashes."""
+    shapes = {f"#{one.get('id')}": one.get("d", "") for one in root.iter(f"{SVG}path")}
+    looks: set[tuple[str, ...]] = set()
+    changed: dict[str, str] = {}
+    for legend in (one for one in root.iter(f"{SVG}g") if one.get("id", "").startswith("legend")):
+        for style, markers in _entries(legend):
+            found = DASHES_OF.search(style)
+            shape = tuple(shapes.get(one, "") for one in markers)
+            dashes = found[1] if found else ""
+            free = [one for one in (dashes, *DASHES) if (one, *shape) not in looks]
+            looks.add((free[0] if free else dashes, *shape))
+            if free and free[0] != dashes:
+                changed[style] = f"{DASHES_OF.sub('', style)}; stroke-dasharray: {free[0]}"
+    for element in root.iter(f"{SVG}path"):
+        element.set("style", changed.get(element.get("style", ""), element.get("style", "")))
+
+
+def _entries(legend: ElementTree.Element) -> Iterator[tuple[str, list[str]]]:
+    """Style of the line and names of the markers of each entry of a legend that has a line."""
+    style, level, markers = "", "", dict[str, str]()
+    for element in legend.iter():
+        words = element.get("d", "").split()
+        if element.tag == f"{SVG}text":
+            if style:
+                yield style, [name for name, y in markers.items() if y == level]
+            style, level, markers = "", "", {}
+        elif element.tag == f"{SVG}use":
+            markers[element.get(LINK, "")] = element.get("y", "")
+        elif len(words) >= 6 and len(set(words[2::3])) == 1 and "fill: none" in element.get("style", ""):
+            style, level = element.get("style", ""), words[2]
 
 
 def _short_ids(root: ElementTree.Element) -> dict[str, str]:
@@ -145,7 +182,7 @@ def _dark_colours() -> dict[str, str]:
     """Colour on dark pages for each colour of figures that needs another one there."""
     light, dark = SURFACES
     filled = {_mixed(colour, light): _mixed(DARK[colour], dark) for colour in DARK}
-    frames = {"#cccccc": PAGE["line"][1], "#b0b0b0": PAGE["quiet"][1]}
+    frames = {"#cccccc": PAGE["line"][1], "#e6e6e6": PAGE["line"][1], "#b0b0b0": PAGE["quiet"][1]}
     return {**filled, **frames, **dict(PAGE.values()), **DARK, light: dark}
 
 

@@ -39,6 +39,47 @@ def test_a_figure_with_a_legend_wider_than_itself_is_found() -> None:
         assert any("cut off" in line for line in drawn(figure))
 
 
+def curves(*looks: dict[str, str], loc: str = "outside lower center") -> Figure:
+    with report.drawing():
+        figure = Figure(figsize=(4, 3), layout="constrained")
+        axes = figure.subplots()
+        for number, look in enumerate(looks):
+            axes.plot([0, 1], [number, number + 1], label=f"curve {number}", **look)
+        (figure if loc.startswith("outside") else axes).legend(loc=loc)
+    return figure
+
+
+def test_curves_of_one_look_are_found_in_old_files_and_told_apart_in_new_ones() -> None:
+    figure = curves({"color": "C0"}, {"color": "C1"}, {"color": "C2", "marker": "o"})
+    old = report.svg(figure)
+    assert check_figures.problems(old) == [
+        '"curve 0" and "curve 1" differ in colour alone',
+        "has no colours for dark pages",
+    ]
+    assert drawn(figure) == []
+    assert drawn(curves({"color": "C0"}, {"color": "C1", "linestyle": "--"})) == []
+    shared = drawn(curves({"color": "C0"}, {"color": "C0"}))
+    assert shared == ['"curve 0" and "curve 1" differ in colour alone'], (
+        "one colour, one look: nothing to change"
+    )
+
+
+def test_a_legend_over_a_curve_is_found() -> None:
+    assert drawn(curves({"color": "C0"}, loc="upper left")) == []
+    assert drawn(curves({"color": "C0"}, loc="lower left")) == ['the legend\'s "curve 0" lies on data']
+
+
+def test_a_box_that_stays_white_on_dark_pages_is_found() -> None:
+    text = figure_files.figure_file(curves({"color": "C0"}))
+    light = text.partition("@media")[0]
+    name = next(name for name, style in check_figures.CLASS.findall(light) if style == "fill:#ffffff")
+    start, media, dark = text.partition("@media")
+    begin, mark, rest = dark.partition(f".{name}{{")
+    white = start + media + begin + rest.partition("}")[2]
+    assert mark
+    assert check_figures.problems(white) == [f"the class {name} stays white on dark pages"]
+
+
 @pytest.mark.parametrize("path", sorted((build.ROOT / "docs").rglob("*.svg")), ids=lambda path: path.stem)
 def test_no_text_of_a_figure_is_cut_off_or_covered(path: object) -> None:
     assert check_figures.problems(path.read_text("utf-8")) == []  # type: ignore[attr-defined]

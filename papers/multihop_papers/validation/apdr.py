@@ -115,7 +115,7 @@ def windows(study: Study) -> None:
             axes.plot(series["time"], series["value"], color=look.colour, linewidth=0.8, label=name)
         axes.set_xlim(span)
         axes.set_ylim(bottom=0)
-        axes.legend(fontsize=8)
+        figure.legend(loc="outside lower center", ncols=3, fontsize=8)
         study.figure(figure, f"The congestion window, seed 1 ({what}).")
 
 
@@ -251,12 +251,12 @@ def scatter(study: Study) -> None:
     """Compare the mean delay of HELLOs with that of data packets, for each link, by a trace."""
     figure, axes = report.new_figure("mean delay of HELLOs, ms", "mean delay of data packets, ms")
     rows = []
-    for cell, look in zip(study.accepted(), theme.OTHERS, strict=False):
+    for cell, look in zip(study.accepted(), theme.distinct(theme.OTHERS), strict=False):
         with traced(study, cell, 1) as path:
             hellos, data = link_delays(path)
         links = sorted(link for link in data if len(data[link]) >= FEW and len(hellos[link]) >= FEW)
         x, y = ([1e3 * fmean(delays[link]) for link in links] for delays in (hellos, data))
-        axes.plot(x, y, "o", color=look.colour, markersize=4, label=cell[0])
+        axes.plot(x, y, look.marker, color=look.colour, markersize=4, label=cell[0])
         numbers = f"{fmean(x):.2f}", f"{fmean(y):.2f}", f"{sum(y) / sum(x):.2f}"
         rows.append([cell[0], len(links), *numbers, f"{correlation(x, y):.3f}", f"{correlation(ranks(x), ranks(y)):.3f}"])
     axes.legend(fontsize=8)

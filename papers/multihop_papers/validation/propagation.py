@@ -103,8 +103,8 @@ def fading(study: Study, found: pl.DataFrame) -> None:
     """The distribution of the power."""
     figure, axes = report.new_figure("power / mean, dB", "share of pairs with less")
     decibels = np.linspace(-30, 10, 200)
-    for kind, (colour, below) in KINDS.items():
-        report.reference(axes, decibels.tolist(), below(10 ** (decibels / 10)).tolist(), f"{kind}, closed form", "--")
+    for (kind, (colour, below)), dashes in zip(KINDS.items(), ("--", "-.", ":"), strict=True):
+        report.reference(axes, decibels.tolist(), below(10 ** (decibels / 10)).tolist(), f"{kind}, closed form", dashes)
         for change, line in (("blocks", "-"), ("speed", ":")):
             powers = np.sort(found.filter(name=f"{kind} {change}")["value"].to_numpy())
             ranks = np.arange(1, len(powers) + 1) / len(powers)
