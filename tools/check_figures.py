@@ -33,7 +33,7 @@ COLOUR = re.compile(r"#([0-9a-f]{6})\b", re.IGNORECASE)
 DASHES = re.compile(r"stroke-dasharray: ?([^;]*)")
 HREF = "{http://www.w3.org/1999/xlink}href"
 GRID = ("#b0b0b0", "stroke-opacity")
-"""What the style of a line of the grid has."""
+"""Parts of styles that only lines of the grid have."""
 REACH = 45
 """Points left of the text of a legend's entry in which its line and marker are."""
 STEPS = 20
@@ -97,7 +97,7 @@ class Entry(NamedTuple):
 
 
 def problems(svg: str) -> list[str]:
-    """What is wrong with a figure: see the head of this file."""
+    """The defects of a figure: see the head of this file."""
     root = ElementTree.fromstring(svg)
     left, top, width, height = (float(word) for word in root.attrib["viewBox"].split())
     classes = _classes(root)
@@ -234,7 +234,7 @@ def _contains(box: Box, point: tuple[float, float]) -> bool:
 
 
 def _in_the_dark(root: ElementTree.Element) -> list[str]:
-    """What is wrong on dark pages: no colours for them, or a box that stays white."""
+    """The defects on dark pages: no colours for them, or a box that stays white."""
     sheet = "".join(style.text or "" for style in root.iter(f"{SVG}style"))
     light, media, dark = sheet.partition("@media")
     if not media or "prefers-color-scheme" not in dark:

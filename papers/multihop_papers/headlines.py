@@ -18,12 +18,12 @@ NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ± ([\d.]+))?")
 
 
 def of_study(study: Recorded) -> str:
-    """What the first figure of a study shows; empty if it shows nothing that a sentence can state."""
+    """The finding of the first figure of a study that has one; empty if no sentence can state it."""
     return next((found for plot in study.experiment.plots if (found := of_plot(study, plot))), "")
 
 
 def of_plot(study: Recorded, plot: Plot) -> str:
-    """What a figure shows; empty if a sentence cannot state it."""
+    """The finding of a figure; empty if no sentence can state it."""
     if plot.kind not in study.kinds and not study.means:
         return ""
     kinds = {"line": _of_lines, "bar": _of_bars, "scatter": _of_dots, "time": _of_series}

@@ -215,13 +215,14 @@ def mark(folder: Path, notes: Mapping[str, str]) -> list[Path]:
 
 
 def _marked(section: str, notes: Mapping[str, str]) -> str:
-    """A section with the note about it behind its heading, in place of an earlier one."""
+    """A section with the note about it behind its answer, in place of an earlier note."""
     found = SECTIONS.match(section)
     if found is None or found[2] not in notes:
         return section
     lines = [line for line in section.split("\n\n") if not line.startswith(OLDER)]
     note = [notes[found[2]]] if notes[found[2]] else []
-    return "\n\n".join([*lines[:2], *note, *lines[2:]])
+    place = 3 if lines[2:] and lines[2].startswith("**") else 2
+    return "\n\n".join([*lines[:place], *note, *lines[place:]])
 
 
 def other_pages(folder: Path, written: set[str]) -> list[str]:
