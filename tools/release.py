@@ -291,7 +291,7 @@ def sbom(_: Sequence[System]) -> None:
     crates = sbom_of_crates(ROOT, "multihop-py")
     (DIST / "multihop-crates.cdx.json").write_text(json.dumps(crates, indent=1))
     for file in sorted(DIST.glob("*.cdx.json")):
-        run("python", "-c", VALIDATE, file)
+        subprocess.run([tools() / "python", "-c", VALIDATE, build.shown(file)], cwd=ROOT, check=True)
 
 
 def other_systems(_: Sequence[System]) -> None:
