@@ -242,17 +242,12 @@ def _rows(claims: Sequence[str]) -> list[dict[str, str]]:
 
 def _searched(record: Record | None) -> str:
     """How many claims of another experiment hold under other values of settings."""
-    rows = record.searched if record else []
-    claims = {row["claim"] for row in rows}
-    held = [row for row in rows if row["verdict"] == HELD]
-    if not rows:
-        return ""
+    held = [row for row in (record.searched if record else []) if row["verdict"] == HELD]
     if not held:
-        return f"No setting that was tried makes any of the {len(claims)} claims hold."
+        return ""
     number = len({row["claim"] for row in held})
-    hold = "claim holds" if len(claims) == 1 else f"{number} of {len(claims)} claims hold"
-    start = "The " if len(claims) == 1 else ""
-    return f"{start}{hold} under another value of a setting, such as {_escaped(held[0]['setting'])}."
+    start = "One claim holds" if number == 1 else f"{number} claims hold"
+    return f"{start} under another value of a setting, such as {_escaped(held[0]['setting'])}."
 
 
 NO_CLAIMS = "The tables have the numbers; the experiment has no claims."
@@ -275,7 +270,8 @@ def summary(records: Sequence[Record]) -> str:
     """One sentence with the answer of a page."""
     rows = [row for one in records for row in one.verdicts if row["verdict"] != NOT_RUN]
     if not rows:
-        return ""
+        number = sum(map(_elsewhere, records))
+        return f"**{number} claims hold under another value of a setting.**" if number else ""
     held = sum(row["verdict"] == HELD for row in rows)
     if held == len(rows):
         return f"**{'The claim holds' if held == 1 else f'All {held} claims hold'}.**"
@@ -289,7 +285,14 @@ def summary(records: Sequence[Record]) -> str:
 
 def count(record: Record) -> str:
     """How many claims of an experiment have which verdict."""
+    if number := _elsewhere(record):
+        return f"{number} held under another value of a setting"
     return index.counted(record.verdicts) if record.verdicts else "numbers without claims"
+
+
+def _elsewhere(record: Record) -> int:
+    """Number of claims of another experiment that hold under some value of a setting."""
+    return len({row["claim"] for row in record.searched if row["verdict"] == HELD})
 
 
 def _escaped(text: str) -> str:
