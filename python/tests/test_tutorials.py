@@ -13,11 +13,13 @@ BLOCK = re.compile(
     r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.DOTALL | re.MULTILINE
 )
 OWN_NAMESPACES = ["unshare", "--mount", "--net"]
+END = "trap 'kill $(jobs -pr) 2>/dev/null || true' EXIT\n"
+"""Ends the daemons of a tutorial that fails: they hold its output open."""
 
 
 def typed(name: str, folder: Path, before: str = "") -> str:
     """Write the files of a tutorial, type its commands, and return what they print."""
-    commands = before
+    commands = END + before
     for block in BLOCK.finditer((TUTORIALS / name).read_text("utf-8")):
         if block["title"]:
             (folder / block["title"]).write_text(block["text"])
@@ -55,6 +57,7 @@ def test_a_program_is_tested_on_a_mesh(tmp_path: Path) -> None:
 
 def test_four_hosts_find_routes_and_repair_them(tmp_path: Path) -> None:
     needs(*OWN_NAMESPACES, "ip", "link", "add", "type", "veth")
+    needs("ping", "-V")
     printed = typed("mesh.md", tmp_path, "mount -t tmpfs none /run\n")
     answers = [match.start() for match in re.finditer("ttl=62", printed)]
     assert len(answers) == 3 + 1, printed
