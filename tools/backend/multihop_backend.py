@@ -67,7 +67,7 @@ def build_wheel(
     wheel = Path(wheel_directory) / name
     module = module_of(wheel)
     texts = {f"{share}/{path}": page for path, page in pages(command, module).items()}
-    extend(wheel, {MODULE: module, **texts}, {COMMAND: command})
+    extend(wheel, {MODULE: module, **lists_of_parts(wheel), **texts}, {COMMAND: command})
     return name
 
 
@@ -159,6 +159,14 @@ def module_of(wheel: Path) -> bytes:
     with zipfile.ZipFile(wheel) as archive:
         module = archive.read(MODULE)
     return weakened(module) if IS_LINUX else module
+
+
+def lists_of_parts(wheel: Path) -> dict[str, bytes]:
+    """The lists of parts in a wheel, without the folder in which it was built."""
+    folder = PYTHON.parent.as_uri().encode()
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".cyclonedx.json")]
+        return {name: archive.read(name).replace(folder, b"file:///multihop") for name in names}
 
 
 def weakened(module: bytes) -> bytes:

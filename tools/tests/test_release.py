@@ -2,8 +2,10 @@ import os
 import subprocess
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
+import multihop_backend
 import pytest
 
 import build
@@ -90,3 +92,10 @@ def test_a_changed_interface_fails_once_the_version_has_been_raised() -> None:
     assert release_check.verdict(100, "0.2.0", "0.2.0") == 0
     # The comparison itself failed.
     assert release_check.verdict(101, "0.2.0", "0.2.0") == 101
+
+
+def test_a_list_of_parts_in_a_wheel_does_not_name_the_folder_of_the_build(tmp_path: Path) -> None:
+    wheel = tmp_path / "a.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("a.cyclonedx.json", f"path+{build.ROOT.as_uri()}/crates/a#1")
+    assert multihop_backend.lists_of_parts(wheel) == {"a.cyclonedx.json": b"path+file:///multihop/crates/a#1"}
