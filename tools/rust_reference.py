@@ -5,8 +5,9 @@ A table stands between `<!-- made by tools/rust_reference.py: TYPE -->` and `<!-
 of a JSON document, a configuration, a trait, an enumeration of inputs, outputs or events, or `Quantity` for
 all quantities that built-in transports declare. A first comment of a file in `crates`, behind its line
 `//! # Bytes`, stands between `<!-- made by tools/rust_reference.py: bytes of FILE -->` and `<!-- end -->`;
-those behind `# Format` and `# Rights` likewise. With `--check` the script changes nothing and exits
-with 1 if it would.
+those behind `# Format` and `# Rights` likewise. The comment names a page as *words* (`docs/wire.md#keys`),
+because a link would lead nowhere on docs.rs; in the document the words are a link. With `--check` the script
+changes nothing and exits with 1 if it would.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ VARIANT = re.compile(
 INNER = re.compile(r"^ {8}(\w+):", re.MULTILINE)
 LINK = re.compile(r"\[`(\w+)::(\w+)`\](?:\([\w:]+\))?")
 TO_TYPE = re.compile(r"\[([^\]]+)\]\(([\w:]+)\)")
+TO_PAGE = re.compile(r"\*([^*]+)\* \(`docs/([^`]+)`\)")
 NAME = re.compile(r'name = "(\w+)"')
 HELP = re.compile(r'help = "([^"]*)"')
 
@@ -136,7 +138,7 @@ def comment(path: str, kind: str, level: int) -> str:
     )
     whole = "\n".join(line.removeprefix("//!").removeprefix(" ") for line in lines)
     text = whole.split(f"# {kind.capitalize()}\n", 1)[1].strip()
-    text = text.replace("```text\n", "```\n").replace("](docs/", "](")
+    text = TO_PAGE.sub(r"[\1](\2)", text.replace("```text\n", "```\n"))
     source = f"Code: `crates/{path}`\n\n" if kind == "bytes" else ""
     return source + re.sub(r"^##", "#" * (level + 1), text, flags=re.MULTILINE)
 

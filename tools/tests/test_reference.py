@@ -176,12 +176,46 @@ def test_only_what_lies_between_the_marks_is_replaced() -> None:
 def test_the_bytes_of_a_comment_are_below_the_heading_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = ["Segments.", "", "# Bytes", "", "One byte.", "", "## Header", "", "```text", "00", "```"]
+    lines = ["Segments.", "", "# Bytes", "", "One *byte* (`docs/a.md#b`).", "", "## Header", ""]
+    lines += ["```text", "00", "```"]
     comment = "".join(f"//! {line}".rstrip() + "\n" for line in lines)
     (tmp_path / "tpa.rs").write_text(comment + "\nuse core::fmt;\n", encoding="utf-8")
     monkeypatch.setattr(rust_reference, "CRATES", tmp_path)
     begin, end = "<!-- made by tools/rust_reference.py: bytes of tpa.rs -->\n", "<!-- end -->\n"
     head = "a\n\n## TPA\n\n```sh\n# a comment\n```\n\n"
     page = rust_reference.document("docs/wire.md", f"{head}{begin}old\n{end}b\n")
-    section = "Code: `crates/tpa.rs`\n\nOne byte.\n\n### Header\n\n```\n00\n```\n"
+    section = "Code: `crates/tpa.rs`\n\nOne [byte](a.md#b).\n\n### Header\n\n```\n00\n```\n"
     assert page == f"{head}{begin}\n{section}\n{end}b\n"
+
+
+LINK_TO_A_FILE = re.compile(
+    r"^\s*//[/!].*\](?:\(|: )(?!https?://|#)[^)\s]*(?:/|\.md|\.html)|^(?!\s*//).*\]\((?!https://|#)[^)\s]*/"
+)
+"""A link in a doc comment or a README that leads to a file of the repository."""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_dead"),
+    [
+        ("//! | 9 | about [keys](docs/wire.md#keys) |", True),
+        ("/// As in [TPA](../tpa.md).", True),
+        ("//! [TPA]: ../../docs/tpa.md", True),
+        ("See [the guide](docs/guide.md).", True),
+        ("/// [`Data`](crate::Data) of [RFC 793](https://www.rfc-editor.org/rfc/rfc793#section-3).", False),
+        ("//! A message about *keys* (`docs/wire.md#keys`).", False),
+    ],
+)
+def test_links_that_would_be_dead_on_docs_rs_are_found(line: str, is_dead: bool) -> None:
+    assert bool(LINK_TO_A_FILE.search(line)) == is_dead
+
+
+def test_no_comment_or_readme_of_a_crate_links_to_a_file() -> None:
+    paths = [path for path in tree.files() if path.parts[0] == "crates" and path.suffix in (".rs", ".md")]
+    assert len(paths) > 500
+    dead = [
+        f"{path}:{number}"
+        for path in paths
+        for number, line in enumerate((tree.ROOT / path).read_text(encoding="utf-8").splitlines(), 1)
+        if (path.suffix == ".md" or line.lstrip().startswith("//")) and LINK_TO_A_FILE.search(line)
+    ]
+    assert dead == []

@@ -6,7 +6,7 @@
 //!
 //! | `do` | keys | effect; value of `ok` |
 //! |---|---|---|
-//! | `start` | `node`, `command`; `environment`, `directory`, `image` | starts a command line for `sh`, or a list of words. With the folder of an [image](docs/how-to/containers.md), `command` is optional. `program` is the number of the program, `pid` its process number on this machine (null if it ended at once) |
+//! | `start` | `node`, `command`; `environment`, `directory`, `image` | starts a command line for `sh`, or a list of words. With the folder of an *image* (`docs/how-to/containers.md`), `command` is optional. `program` is the number of the program, `pid` its process number on this machine (null if it ended at once) |
 //! | `wait` | `program`; `timeout` | waits for the end: `{"ended": true, "exit_code": 0, "signal": null}`, or after `timeout` virtual seconds `{"ended": false}` |
 //! | `output` | `program`; `stream`, `from` | up to 64 KiB of `stdout` (default) or `stderr` from byte `from` on; a negative `from` counts from the end. `next`: the next byte; `end`: bytes so far |
 //! | `signal` | `program`; `signal` | sends a signal to the program's process group: HUP, INT, QUIT, KILL (default), USR1, USR2, TERM, CONT, STOP |
@@ -17,9 +17,9 @@
 //! | `freeze` | `node` | silences the node's radios, drops its queued packets and stops its programs (SIGSTOP) |
 //! | `thaw` | `node` | ends `freeze` |
 //! | `counters` | `node` | counters of the node and of its links, since the warm-up |
-//! | `ports` | `node` | `{"open": [5201]}`: TCP and UDP ports that programs of the node have opened; only in [virtual time](docs/lab.md#virtual-time) |
+//! | `ports` | `node` | `{"open": [5201]}`: TCP and UDP ports that programs of the node have opened; only in *virtual time* (`docs/lab.md#virtual-time`) |
 //! | `capture` | `file` | writes frames from now on (pcapng) |
-//! | `status` | | `time`, virtual s, and `emulation`: [lateness](docs/emulation.md#lateness) |
+//! | `status` | | `time`, virtual s, and `emulation`: *lateness* (`docs/emulation.md#lateness`) |
 //! | `end` | | ends the emulation |
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@
 //! A listener with several transports reads a first datagram as a SYN of TPA if bytes 2 to 7 are 0, 2, 0, 0,
 //! 0, 0. A SYN from the address and port of a lingering connection opens a new connection, of any transport.
 //!
-//! A [control SYN](docs/wire.md#control-segments) names the caller's transports, the preferred one first. The
+//! A *control SYN* (`docs/wire.md#control-segments`) names the caller's transports, the preferred one first. The
 //! listener answers with the first one that it has and that a control SYN can open. Without a common
 //! transport it answers with RST, cause 4, and its own transports, separated by blanks. A caller that has one
 //! of these opens another connection, with a new connection number and handshake. A listener without TPA
@@ -22,8 +22,8 @@
 //! **Cookies.** A plain listener answers a control SYN without a valid cookie with a SYN ACK of 32 bytes,
 //! with connection number 0, window 0, and the cookie as only option. The rules of TPA's cookies apply.
 //!
-//! **User-defined transports.** TCP (`tcp/1`) and [user-defined](docs/extending.md#on-real-sockets)
-//! transports use [messages](docs/wire.md#segments-of-user-defined-transports). A header of TCP is a TCP
+//! **User-defined transports.** TCP (`tcp/1`) and *user-defined* (`docs/extending.md#on-real-sockets`)
+//! transports use *messages* (`docs/wire.md#segments-of-user-defined-transports`). A header of TCP is a TCP
 //! segment without data, with the checksum for addresses 0.0.0.0. An end sends a close when all its data is
 //! acknowledged, and retransmits the close until it is acknowledged.
 

@@ -37,23 +37,23 @@
 //! | 4 | no transport in common | the sender's transports |
 //! | 5 | no room for another connection | |
 //! | 6 | only encrypted connections | |
-//! | 7 | a rule of [channels](docs/wire.md#channels-of-mesh) was broken | channel and rule |
+//! | 7 | a rule of *channels* (`docs/wire.md#channels-of-mesh`) was broken | channel and rule |
 //!
 //! ## Options of a control SYN
 //!
-//! As in [TPA](docs/wire.md#options-of-a-syn), in at most 1000 bytes. An unknown even type is skipped, an
+//! As in *TPA* (`docs/wire.md#options-of-a-syn`), in at most 1000 bytes. An unknown even type is skipped, an
 //! unknown odd one refused by RST. A value out of range makes the SYN invalid, without an answer. Of several
 //! options of one type, the last counts.
 //!
 //! | type | length | value |
 //! |---|---|---|
 //! | 1 | 1 | version: 3 |
-//! | 2 | 0 to 255 | features, of which both ends use the common ones: bit n mod 8 (0 the least significant) of byte n div 8. 0: [second path](docs/models/mesh.md#two-paths) in encrypted connections. 1: [channels](docs/wire.md#channels-of-mesh). 2: SKIP in channels |
+//! | 2 | 0 to 255 | features, of which both ends use the common ones: bit n mod 8 (0 the least significant) of byte n div 8. 0: *second path* (`docs/models/mesh.md#two-paths`) in encrypted connections. 1: *channels* (`docs/wire.md#channels-of-mesh`). 2: SKIP in channels |
 //! | 3 | 2 to 232 | up to 8 names of transports: length (1), 1 to 28 visible ASCII characters. A listener answers with the chosen one |
 //! | 4 | 16 | cookie; zeros request one |
 //! | 6 | 1 | initial TTL of the sender's packets, from 1 |
 //! | 8 | 2 | longest payload that the sender accepts, from 1 |
-//! | 10 | 14 | limits for [channels](docs/wire.md#channels-of-mesh), with feature 1: channels that the receiver of the SYN may open (2), its credit in a new channel (4), length of its longest message (8) |
+//! | 10 | 14 | limits for *channels* (`docs/wire.md#channels-of-mesh`), with feature 1: channels that the receiver of the SYN may open (2), its credit in a new channel (4), length of its longest message (8) |
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -2,14 +2,14 @@
 //!
 //! # Bytes
 //!
-//! [`mesh`](docs/models/mesh.md) has the name `mesh/3`. In simulations its segments are in IP packets with
+//! *`mesh`* (`docs/models/mesh.md`) has the name `mesh/3`. In simulations its segments are in IP packets with
 //! protocol 253, behind two ports (2 each).
 //!
 //! Data, FIN and probes:
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 1 | 0x10; + 1: ACK at once; + 2: more data than the receiver has room for; + 4: FIN, without payload; + 8: [second path](docs/models/mesh.md#two-paths) |
+//! | 1 | 0x10; + 1: ACK at once; + 2: more data than the receiver has room for; + 4: FIN, without payload; + 8: *second path* (`docs/models/mesh.md#two-paths`) |
 //! | 1 | number of segments after which an ACK is due; 0 means 1 |
 //! | 2 | longest delay of the ACK, in units of 100 us |
 //! | 4 | number of the segment in the stream, from the connection number + 1; kept by retransmissions |

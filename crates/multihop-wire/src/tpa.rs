@@ -112,7 +112,7 @@
 //! | 8 | 4 | ACK interval for its data, us | | 100 000 |
 //! | 9 | 4 | minimum retransmission timeout of the SYN's sender, us | | 200 000 |
 //! | 10 | 16 | cookie, in UDP only; zeros: none | | none |
-//! | 14 | 1 | in UDP only: a probe of a caller with this [version](docs/wire.md#versions) | | none |
+//! | 14 | 1 | in UDP only: a probe of a caller with this *version* (`docs/wire.md#versions`) | | none |
 //!
 //! The segment that starts the timer requests the ACK delay, 1 to 255 ms. The ACK delay is the lesser of ACK
 //! interval and half the minimum timeout if this segment has an ACK or requests 0.
@@ -185,7 +185,7 @@
 //! | in reply to another segment of no connection, at most once per second and peer | the segment's BlockSeq |
 //!
 //! Ends ignore RSTs with another AckBlockSeq, and answer none. In UDP, an RST that refuses version 3 or later
-//! ends with a cause (1) and text, as in an [RST of `mesh`](docs/wire.md#control-segments).
+//! ends with a cause (1) and text, as in an *RST of `mesh`* (`docs/wire.md#control-segments`).
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;

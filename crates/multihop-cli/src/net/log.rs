@@ -15,7 +15,7 @@
 //! | anything else | the time (UTC), then the level |
 //! | any, with `--log-json` | `{`: an object with `time`, `level` (`error`, `warn`, `info`, `debug`), `message` and the fields |
 //!
-//! Stable messages (`route` has [others](docs/route.md#events)):
+//! Stable messages (`route` has *others* (`docs/route.md#events`)):
 //!
 //! | message | level | of | fields |
 //! |---|---|---|---|

@@ -8,7 +8,7 @@
 //! | `listening` (`recv`) | `address`, `token` or null, `send`: commands for the other host |
 //! | `begin` | `files`, `bytes` (null if unknown) |
 //! | `progress` | every second: `files_done`, `files`, `bytes_done`, `bytes`, `percent`, `bytes_per_second`, `seconds_left`; null if unknown |
-//! | `end` | `files`, `moved`: bytes transferred, `had`: bytes present before, `seconds`, `counters` of the [transport](docs/extending.md#what-is-observed) over all connections |
+//! | `end` | `files`, `moved`: bytes transferred, `had`: bytes present before, `seconds`, `counters` of the *transport* (`docs/extending.md#what-is-observed`) over all connections |
 
 use std::fmt::Display;
 use std::io::IsTerminal;

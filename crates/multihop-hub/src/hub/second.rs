@@ -7,7 +7,7 @@
 //! # Bytes
 //!
 //! A caller may use another of its addresses to the listener's address, if SYN and SYN ACK have the
-//! [feature](docs/wire.md#options-of-a-control-syn).
+//! *feature* (`docs/wire.md#options-of-a-control-syn`).
 //!
 //! | | rule |
 //! |---|---|

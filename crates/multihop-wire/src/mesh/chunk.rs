@@ -2,7 +2,7 @@
 //!
 //! # Bytes
 //!
-//! A segment of [channels](docs/models/mesh.md#channels), which need feature 1 at both ends, has the header
+//! A segment of *channels* (`docs/models/mesh.md#channels`), which need feature 1 at both ends, has the header
 //! of data with 0x50 in place of 0x10, and no FIN. Then follow the length of the chunk section (2), the chunk
 //! headers, and the data of all chunks in their order.
 //!

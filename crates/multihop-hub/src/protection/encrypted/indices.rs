@@ -21,7 +21,7 @@
 //! | | rule |
 //! |---|---|
 //! | request (8) | number of the index in use. A request ends the use of earlier indices. It leaves 1 s after the handshake and then every second, if there is something to send or received. Without an answer, the index in use serves new paths too |
-//! | spare (28) | number, index and [token](docs/wire.md#restarts), sent to the peer's address; a repeated request gets the same. Valid are the requested index, the one before it, and the spare one |
+//! | spare (28) | number, index and *token* (`docs/wire.md#restarts`), sent to the peer's address; a repeated request gets the same. Valid are the requested index, the one before it, and the spare one |
 //! | use | An end switches to the spare index when its local address changes, which it checks before sending, at most every 200 ms. It also switches when a segment with a new highest counter and a higher index comes from the peer's address |
 //! | new address of the peer | Datagrams to this address have the spare index, and are encrypted a second time with a counter of their own. After the decision whether the peer has moved, the spare index is in use |
 

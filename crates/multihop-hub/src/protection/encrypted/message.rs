@@ -17,9 +17,9 @@
 //! | 5 data | number of the key, masked | the receiver's | 8 to 15: counter, masked; encrypted segment |
 //! | 6 refusal | reason | the caller's | 8: version of the listener. 9 bytes in all |
 //! | 7 challenge, 8 response | as 5 | the receiver's | as 5, around 8 bytes. 40 bytes in all |
-//! | 9 offer, 10 accept | as 5 | the receiver's | as 5, around a message about [keys](docs/wire.md#keys) |
-//! | 11 request, 12 spare | as 5 | the receiver's | as 5, around a message about [indices](docs/wire.md#indices). 40 and 60 bytes in all |
-//! | 13 reset | 0 | that of the answered datagram | 8 to 23: [token](docs/wire.md#restarts). 24 bytes in all |
+//! | 9 offer, 10 accept | as 5 | the receiver's | as 5, around a message about *keys* (`docs/wire.md#keys`) |
+//! | 11 request, 12 spare | as 5 | the receiver's | as 5, around a message about *indices* (`docs/wire.md#indices`). 40 and 60 bytes in all |
+//! | 13 reset | 0 | that of the answered datagram | 8 to 23: *token* (`docs/wire.md#restarts`). 24 bytes in all |
 //!
 //! A datagram of another form is dropped without an answer.
 

@@ -19,14 +19,14 @@
 //! | keys and a shared key of 32 bytes | `Noise_IKpsk0_25519_ChaChaPoly_BLAKE2s` |
 //!
 //! The prologue is `multihop sealed 3` (17), the caller's index, and the cookie of this hello. A Noise
-//! payload is the sender's [token](docs/wire.md#restarts) for its index (16) and a plain segment: SYN, SYN
+//! payload is the sender's *token* (`docs/wire.md#restarts`) for its index (16) and a plain segment: SYN, SYN
 //! ACK, or RST of a listener without the transport.
 //!
 //! | | rule |
 //! |---|---|
 //! | hello | Options of type 0 pad the SYN. A caller without the listener's key sends zeros in place of the Noise message. A caller with the key may send its Noise message in the first hello, with a cookie of zeros. For each pair of cookie and listener's key, a caller uses one ephemeral key and one payload, so that repeated hellos are equal |
 //! | seal | with keys, the last 16 bytes of a hello: BLAKE2s keyed with the listener's public key, personal `mhseal 2`, over the datagram so far. A listener does no Diffie-Hellman for a hello without a valid seal |
-//! | cookie | the only answer to a hello without a valid cookie, of any content, with the validity of [TPA's cookies](docs/wire.md#a-connection) |
+//! | cookie | the only answer to a hello without a valid cookie, of any content, with the validity of *TPA's cookies* (`docs/wire.md#a-connection`) |
 //! | listener's key | A caller that lacks the key takes it from the cookie for its next hello. A caller that expects another key uses the expected one, and reports the difference if no answer arrives before its next SYN. A hello with a valid cookie and without a valid seal gets the cookie again. A caller accepts 8 pairs of cookie and key |
 //! | answer | contains the SYN ACK or RST of a new endpoint. With keys only an authorised caller gets it. An answer is never longer than the hello. Repeated answers are equal. The first data that decrypts confirms the handshake |
 //! | refusal | After a refusal the caller still accepts an answer or another cookie until its next SYN, and then gives up. A refusal of a hello of an earlier version has 8 bytes |

@@ -11,7 +11,7 @@
 //!
 //! | | rule |
 //! |---|---|
-//! | counter | counts the datagrams of each direction under all keys, from 0, and from 2^63 on the [second path](docs/wire.md#second-path). 2^64 - 1 is never used |
+//! | counter | counts the datagrams of each direction under all keys, from 0, and from 2^63 on the *second path* (`docs/wire.md#second-path`). 2^64 - 1 is never used |
 //! | encryption | ChaCha20-Poly1305 (RFC 8439). The nonce is 4 zero bytes and the counter, little-endian. The associated data are bytes 0 to 15 before masking. The tag (16) is last |
 //! | mask | Byte 1 and bytes 8 to 15 are XORed with the first 9 bytes of a block of ChaCha20 (RFC 8439, section 2.3). The first 4 bytes of the tag, little-endian, are the block counter; the other 12 are the nonce |
 //! | key of the mask | for the whole connection: BLAKE2s-256 keyed with the first key of this direction, personal `mhheader`, over the empty message |
