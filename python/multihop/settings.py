@@ -1544,8 +1544,8 @@ class RoutingTriggered(TypedDict, total=False):
     """
 
     burst: int
-    """Number of early messages of one kind that may follow each other this closely; from then on one more
-    may leave in each regular interval. Default: 8.
+    """Number of early messages of one kind that may follow each other at min_interval; after that, one
+    more may leave in each regular interval. Default: 8.
     """
 
     min_interval: float

@@ -43,9 +43,11 @@ pub(crate) struct InstructionCounter(());
 /// Cost of the simulated traffic, without the setup of the network.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Cost {
+    /// Instructions for each event.
     pub(crate) per_event: f64,
+    /// Instructions for each frame.
     pub(crate) per_frame: f64,
-    /// A data frame that is not aggregated counts as one MPDU.
+    /// Instructions for each MPDU of data; a data frame that is not aggregated counts as one MPDU.
     pub(crate) per_mpdu: f64,
 }
 

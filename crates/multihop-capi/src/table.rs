@@ -18,7 +18,7 @@ static SOCKETS: Mutex<Vec<Option<Arc<Socket>>>> = Mutex::new(Vec::new());
 /// Number of the process that owns all sockets: the one that called the library first; 0 before that.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
-/// The lowest free number for a socket.
+/// Stores a socket under the lowest free number and returns the number.
 pub(crate) fn insert(socket: Arc<Socket>) -> io::Result<i32> {
     let mut sockets = lock().ok_or_else(|| bad(libc::EOPNOTSUPP))?;
     let place = sockets.iter().position(Option::is_none).unwrap_or(sockets.len());

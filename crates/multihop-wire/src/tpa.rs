@@ -479,7 +479,7 @@ impl Segment {
 /// The header without ports and checksum, as in both framings.
 struct Fields {
     block: u16,
-    /// BitmapData, and the flags of the header.
+    /// Word on the wire with BitmapData and the flags of the header.
     data: u16,
     ack_block: u16,
     /// Word on the wire with BitmapAck, txStat, LAST, HELD and a reserved bit.

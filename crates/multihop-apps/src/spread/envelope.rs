@@ -84,8 +84,8 @@ impl Envelope {
         Ok(datagram)
     }
 
-    /// The packet of a datagram and the index of its sender; everything else is counted. The own datagrams, which multicast
-    /// brings back, are not.
+    /// Decrypts a datagram into its packet and the index of its sender. Returns `None` for a datagram that is forged, replayed
+    /// or malformed, and counts it; also for this node's own datagrams, which multicast returns, without counting them.
     pub(super) fn open(&mut self, datagram: &[u8]) -> Option<(u64, Packet)> {
         let Some((header, sealed)) =
             datagram.split_first_chunk::<13>().filter(|(header, _)| header[0] == VERSION)

@@ -306,7 +306,7 @@ pub(super) enum Far {
 
 /// Time for a gateway to answer if there is another way.
 const OTHER_WAY: Duration = Duration::from_secs(5);
-/// Time for which other gateways are tried before one that has not answered.
+/// Time for which a gateway that has not answered comes last in the order of attempts.
 const SILENCE: Duration = Duration::from_secs(60);
 /// Number of gateways of targets whose shared connections are kept.
 const TARGETS: usize = 256;

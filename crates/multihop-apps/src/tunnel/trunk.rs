@@ -28,7 +28,7 @@ pub(super) struct Trunk {
 struct Channels {
     /// Channels without a stream, by their class.
     free: BTreeMap<u8, Vec<Channel>>,
-    /// Number of channels of classes from [`USUAL`] on.
+    /// Number of channels with class [`USUAL`] or a higher class.
     usual: usize,
 }
 

@@ -151,11 +151,11 @@ impl From<RangeInclusive<u64>> for Allowed {
 }
 
 impl Value {
-    /// The values of a list.
+    /// Unwraps the values of a [`Value::List`].
     ///
     /// # Panics
     ///
-    /// If it is another value.
+    /// If the value has another type.
     pub fn into_list(self) -> Vec<Self> {
         match self {
             Self::List(values) => values,
@@ -163,11 +163,11 @@ impl Value {
         }
     }
 
-    /// A text that the user made up.
+    /// Unwraps the text of a [`Value::Text`], which the user may choose freely.
     ///
     /// # Panics
     ///
-    /// If it is another value.
+    /// If the value has another type.
     pub fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,

@@ -449,7 +449,7 @@ const NOT_LOADED: &str = "no library of virtual time (a statically linked or set
 const SILENT: &str = "no call for 60 s of real time";
 const ENDLESS: &str = "calls for 60 s of real time at one instant of virtual time";
 
-/// Real time after which a started program must have loaded the library.
+/// Real time within which a started program must load the library of virtual time.
 const STARTING: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// The library as a file in memory, open for reading.

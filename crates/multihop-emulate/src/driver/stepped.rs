@@ -61,7 +61,7 @@ impl Driver<'_> {
         self.signals.noted().is_some()
     }
 
-    /// Waits until the bell rings, but not long.
+    /// Waits until another thread rings the bell, at most [`PAUSE`].
     fn rest(&self) -> Result<(), EmulateError> {
         wait::readable(&[self.bell.as_fd()], Some(PAUSE)).tried(|| "wait for the client".to_owned())?;
         self.bell.clear();

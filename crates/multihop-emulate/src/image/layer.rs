@@ -379,7 +379,7 @@ fn refuse<T>(message: String) -> io::Result<T> {
 
 /// Bytes of a header, and unit of contents.
 const BLOCK: usize = 512;
-/// Kind of a header that stands for extended ones with a size.
+/// Kind of an [`Entry`] made of extended headers that give the size of the next file.
 const SIZED: u8 = b'x';
 /// Name of an entry that hides everything of earlier layers in its folder.
 const OPAQUE: &[u8] = b".wh..wh..opq";

@@ -368,8 +368,8 @@ impl HubConnection {
         self.end.abort();
     }
 
-    /// Ends the connection if the listener has refused it. Called before `segment`, a retransmitted SYN, is
-    /// sent.
+    /// Ends the connection if the listener has refused it, and returns whether it has. Called before `segment` is sent, a
+    /// retransmitted SYN.
     pub(super) fn fail_if_refused(&mut self, segment: &Segment) -> bool {
         let refusal = self.protection.refusal().filter(|_| is_opening(segment));
         if let Some(error) = refusal {

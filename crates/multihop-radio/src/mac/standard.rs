@@ -24,7 +24,7 @@ impl Rules for Standard {
         mac.own.front.long_count = 0;
     }
 
-    /// A packet that finds the medium idle needs no backoff (§9.2.5.1).
+    /// Whether a packet is transmitted without a backoff: if the medium is idle (§9.2.5.1).
     #[inline]
     fn begins_at_once(mac: &Mac, now: Instant) -> bool {
         mac.is_idle(now)

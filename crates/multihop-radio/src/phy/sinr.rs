@@ -192,7 +192,7 @@ impl SinrReceiver {
         self.reception = None;
     }
 
-    /// Clear channel assessment, not counting this station's own transmission.
+    /// Whether the medium is busy (clear channel assessment), not counting this station's own transmission.
     #[inline]
     pub fn is_busy(&self) -> bool {
         self.reception.is_some() || self.energy_mw >= self.cca_mw

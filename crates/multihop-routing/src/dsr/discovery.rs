@@ -32,7 +32,7 @@ impl Agent {
 
     // DEVIATION dsr-8: A forwarded packet is given up when its only search ends, after at most 2 s. In ns-2 the order
     // of the buffer decides which forwarded packets are given up.
-    /// Drops the packets of other nodes, which wait for one search only.
+    /// Drops the waiting packets of other nodes to `target`: such packets wait for a single search, which has ended.
     fn give_up_on_others(&mut self, target: Ipv4Addr) {
         let mut from = 0;
         while let Some((at, waiting)) =

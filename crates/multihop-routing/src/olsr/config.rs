@@ -105,7 +105,7 @@ pub struct Triggered {
     /// Early messages are delayed at random by up to half of it, and messages of others wait at most this long.
     #[key(MIN_INTERVAL)]
     pub min_interval: Duration,
-    /// Number of early messages of one kind that may follow each other this closely; from then on one more may leave in each
+    /// Number of early messages of one kind that may follow each other at `min_interval`; after that, one more may leave in each
     /// regular interval.
     #[key(1..=100)]
     pub burst: u8,

@@ -114,7 +114,7 @@ fn trace(key: &str, file: Option<&str>, source: &Path, faults: &mut Faults<'_>) 
     read.map(Arc::new).map_err(|message| faults.push(fault(message))).ok()
 }
 
-/// Bytes of a file with the trace of a wire.
+/// Largest size of a file with the trace of a wire, bytes.
 const LONGEST_TRACE: usize = 16 << 20;
 
 /// Checks that a relay begins at the node where the relayed flow ends, and that both are streams.

@@ -158,13 +158,15 @@ impl Node {
         }
     }
 
-    /// Offers reach all nodes, because those without neighbours farther away may have some soon.
+    /// Repeats an offer after a random delay. Every node repeats it, even without neighbours farther from the source: mobile
+    /// nodes may soon have such neighbours.
     fn relay_offer(&mut self, now: Instant, key: Key, offer: Offer) {
         let at = now + self.rng.duration_below(self.config.relay_delay);
         self.relays.add(at, key, Body::Offer(offer));
     }
 
-    /// Makes room for one more transfer: a complete one is forgotten.
+    /// Makes room for one more transfer, if necessary by forgetting the ended transfer with the oldest offer. Returns whether
+    /// there is room.
     fn make_room(&mut self) -> bool {
         if self.transfers.len() < MAX_TRANSFERS {
             return true;

@@ -88,7 +88,8 @@ impl Node {
         }
     }
 
-    /// Handles the request of a neighbour: answers later, or counts it as an own one.
+    /// Handles a neighbour's request for repair symbols. For blocks that this node has, it schedules an answer. For blocks that
+    /// this node lacks as well, the request replaces this node's own if it asks for about as many symbols.
     pub(super) fn receive_need(&mut self, now: Instant, transfer: &mut Transfer, blocks: &[(u32, u16)]) {
         for (block, count) in blocks.iter().take(MAX_REQUESTED) {
             if transfer.has(*block) {

@@ -2,15 +2,15 @@
 
 use multihop_core::Duration;
 
-/// Signals that are provided on request only.
+/// Signals that an endpoint provides to its congestion control on request only.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Signals {
-    /// Rate samples: measurements of the path's delivery rate. The endpoint then records each transmission
+    /// Whether to provide rate samples: measurements of the path's delivery rate. The endpoint then records each transmission
     /// and requires SACK; the control reduces its window by itself, without proportional rate reduction.
     pub rates: bool,
-    /// The ECN mark of each segment, for scalable controls (L4S, RFC 9331).
+    /// Whether to report the ECN mark of each segment, for scalable controls (L4S, RFC 9331).
     pub marks: bool,
-    /// Notices of segments lost at failed links. Simulated nodes then send ICMP errors to the sender.
+    /// Whether to report segments lost at failed links. Simulated nodes then send ICMP errors to the sender.
     pub notices: bool,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Receiver {
     /// Segments that are kept, read or not.
     capacity: u64,
     share: Share,
-    /// The sender had to stop at the end of the window.
+    /// Whether the sender had to stop at the end of the window, so that a larger window may help.
     is_small: bool,
     /// Bytes read since the buffer grew.
     read: u64,

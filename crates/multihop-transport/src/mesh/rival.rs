@@ -15,7 +15,7 @@ pub(super) struct Rival {
     competition: Option<Competition>,
     /// Window of the latest loss, at which the cubic function is flat; 0 before the first loss.
     flat: f64,
-    /// Instant until which further losses are of the same full queue.
+    /// Instant until which further losses belong to the latest overflow of the queue, and do not reduce the window again.
     reduced: Instant,
 }
 

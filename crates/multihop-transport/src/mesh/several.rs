@@ -13,9 +13,9 @@ pub(super) struct Several {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Each train waits for the ACK of the last one, for so many further trains at least.
+    /// Each train waits for the ACK of the last one. The phase lasts for at least `left` more trains.
     One { left: u32 },
-    /// A train leaves in each interval of `spacing`, until so many further ACKs have arrived.
+    /// A train leaves in each interval of `spacing`, until `left` more ACKs have arrived.
     Several { spacing: Duration, left: u32, since: Instant, arrived: u64 },
 }
 

@@ -4,7 +4,7 @@
 
 use multihop_core::{Duration, Instant};
 
-/// Whether a path is wire, and the dips of its sender.
+/// Evidence of whether a path is a wire, and the sender's dips: intervals at a reduced rate, in which the queue drains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wire {
     /// Queueing delay that other paths allow.
@@ -21,7 +21,7 @@ enum State {
     /// So many ACKs in a row could be those of a wire.
     Unknown(u32),
     Found,
-    /// Nothing makes the path a wire any more.
+    /// The path is no wire, whatever arrives from now on.
     Excluded,
 }
 

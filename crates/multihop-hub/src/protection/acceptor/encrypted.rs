@@ -66,8 +66,8 @@ impl EncryptedAcceptor {
         }
     }
 
-    /// Creates an acceptor for peers that prove their identity in the same way as this end. `secret` is the
-    /// key of the cookies.
+    /// Datagram with a fresh cookie for a peer whose Hello has no valid one; `None` if the cookie is valid, or if the message
+    /// is no Hello.
     fn cookie_reply(&self, now: Instant, from: SocketAddr, message: &SecureDatagram<'_>) -> Option<Vec<u8>> {
         let SecureDatagram::Hello { sender, cookie, .. } = *message else { return None };
         (!self.cookies.verify(now, from, &cookie)).then(|| self.make_cookie(now, from, sender))

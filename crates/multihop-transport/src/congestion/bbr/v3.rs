@@ -45,7 +45,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Phase of the bandwidth probe in which the segments left that are acknowledged now.
+/// Phase of the bandwidth probe to which arriving ACKs belong: the phase in which the acknowledged segments were sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Acks {
     Refilling,
