@@ -71,16 +71,20 @@ impl TwoHops {
     ) -> bool {
         // The listed nodes are temporarily stored at the end.
         let start = self.nodes.len();
-        for (of, kind) in links.clone() {
+        links.clone().for_each(|(of, kind)| {
             steps::count(1);
-            match (kind, self.nodes[start..].binary_search(&of)) {
+            let listed = &self.nodes[start..];
+            // A HELLO nearly always lists addresses in ascending order.
+            let is_last = listed.last().is_none_or(|last| *last < of);
+            let place = if is_last { Err(listed.len()) } else { listed.binary_search(&of) };
+            match (kind, place) {
                 (NeighbourType::Symmetric | NeighbourType::Mpr, Err(at)) => {
                     table::insert(&mut self.nodes, start + at, of);
                 }
                 (NeighbourType::Not, Ok(at)) => drop(self.nodes.remove(start + at)),
                 _ => {}
             }
-        }
+        });
         if self.nodes.len() > start {
             self.due = self.due.min(until);
         }
@@ -103,7 +107,9 @@ impl TwoHops {
         named: impl Iterator<Item = Ipv4Addr>,
         until: Instant,
     ) -> bool {
-        let mut named: Vec<_> = named.collect();
+        let links = named;
+        let mut named = Vec::new();
+        links.for_each(|of| named.push(of));
         steps::count(named.len() + range.len() + self.span(range.clone()).len());
         named.sort_unstable();
         let mut groups = Vec::with_capacity(range.len() + 1);
