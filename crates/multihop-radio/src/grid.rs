@@ -17,7 +17,8 @@ impl Point {
         self.distance_squared(other).sqrt()
     }
 
-    fn distance_squared(self, other: Self) -> f64 {
+    /// Square of the distance to `other`, square metres.
+    pub(crate) fn distance_squared(self, other: Self) -> f64 {
         let (x, y) = (self.x - other.x, self.y - other.y);
         x * x + y * y
     }

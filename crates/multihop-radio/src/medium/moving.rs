@@ -23,11 +23,22 @@ pub(super) struct Moving {
     places: Vec<Point>,
     epoch: Duration,
     epoch_ends: Instant,
-    /// For each node, the candidates that may hear it in this epoch, in the order of its last frame; empty
-    /// before its first frame.
-    near: Vec<Vec<NodeId>>,
+    /// For each node, the candidates that may hear it in this epoch.
+    near: Vec<Candidates>,
     /// Tracks of nodes whose radio is asleep; meanwhile their position is far away.
     asleep: BTreeMap<NodeId, Track>,
+}
+
+/// Candidates that may hear a node in an epoch.
+#[derive(Clone, Debug, Default)]
+struct Candidates {
+    /// The nodes that heard the last frame, in its order, then the others, and at the end the node itself; empty before the
+    /// first frame of the epoch.
+    nodes: Vec<NodeId>,
+    /// Number of candidates that may hear the node before `far_until`: the first ones.
+    close: usize,
+    /// Instant until which no other candidate can come into reach.
+    far_until: Instant,
 }
 
 /// Number of nodes by which prefetching of tracks runs ahead. Prefetching all at once would exceed what a processor
@@ -44,7 +55,7 @@ impl Moving {
         let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let epoch = Duration::from_secs_f64(slack / (2.0 * fastest));
         Self {
-            near: vec![Vec::new(); tracks.len()],
+            near: vec![Candidates::default(); tracks.len()],
             // Cells of half the radius yield fewer candidates outside the circle.
             grid: Grid::new((reach + slack) / 2.0, &places),
             places,
@@ -93,30 +104,36 @@ impl Moving {
         if now >= self.epoch_ends {
             self.begin_epoch(now);
         }
-        let near = &mut self.near[from.index()];
-        let is_first = near.is_empty();
+        let Candidates { nodes, close, far_until } = &mut self.near[from.index()];
+        let is_first = nodes.is_empty();
         if is_first {
             // The node itself is put at the end, so that a list that was computed is never empty.
-            self.grid.near(self.grid.place(from), self.reach + self.slack, near);
-            let itself = near.iter().position(|&node| node == from).expect("it is 0 m away");
-            let last = near.len() - 1;
-            near.swap(itself, last);
+            self.grid.near(self.grid.place(from), self.reach + self.slack, nodes);
+            let itself = nodes.iter().position(|&node| node == from).expect("it is 0 m away");
+            let last = nodes.len() - 1;
+            nodes.swap(itself, last);
         }
+        let (_, others) = nodes.split_last_mut().expect("at least the node itself");
+        let examines_all = is_first || now >= *far_until;
+        let others = if examines_all { others } else { &mut others[..*close] };
         let is_large = self.tracks.len() >= MANY_NODES;
         if is_large {
-            near.iter().take(AHEAD).for_each(|to| prefetch_at(&self.tracks, to.index()));
+            others.iter().take(AHEAD).for_each(|to| prefetch_at(&self.tracks, to.index()));
         }
         let place = self.tracks[from.index()].at(now);
         let mut in_order = true;
         let mut last = 0;
-        let (_, others) = near.split_last_mut().expect("at least the node itself");
+        let mut nearest_beyond = f64::INFINITY;
         for index in 0..others.len() {
             let to = others[index];
             if is_large && let Some(later) = others.get(index + AHEAD) {
                 prefetch_at(&self.tracks, later.index());
             }
             let hears = Site { node: to, place: self.tracks[to.index()].at(now) };
-            let Some(link) = link_between(Site { node: from, place }, hears) else { continue };
+            let Some(link) = link_between(Site { node: from, place }, hears) else {
+                nearest_beyond = nearest_beyond.min(place.distance_squared(hears.place));
+                continue;
+            };
             let order = link.order();
             others.swap(links.len(), index);
             links.push(link);
@@ -135,9 +152,16 @@ impl Moving {
             if is_first {
                 links.sort_unstable_by_key(Link::order);
             }
-            for (slot, link) in near.iter_mut().zip(links.iter()) {
+            for (slot, link) in others.iter_mut().zip(links.iter()) {
                 *slot = link.to;
             }
+        }
+        if examines_all {
+            // Each of two nodes moves no farther than half of the slack in an epoch, and rounding adds micrometres.
+            let epochs = (nearest_beyond.sqrt() - self.reach - MARGIN) / self.slack;
+            let seconds = self.epoch.as_secs_f64() * epochs.clamp(0.0, 1.0);
+            *far_until = now + Duration::from_secs_f64(seconds);
+            *close = links.len();
         }
         place
     }
@@ -146,10 +170,13 @@ impl Moving {
         self.places.clear();
         self.places.extend(self.tracks.iter_mut().map(|track| track.at(now)));
         self.grid.move_all(&self.places);
-        self.near.iter_mut().for_each(Vec::clear);
+        self.near.iter_mut().for_each(|near| near.nodes.clear());
         self.epoch_ends = now + self.epoch;
     }
 }
+
+/// Distance in metres that exceeds all errors of rounded positions.
+const MARGIN: f64 = 1e-3;
 
 /// Position of sleeping nodes, out of range of all others.
 const FAR_AWAY: Point = Point { x: 1e12, y: 1e12 };
@@ -167,7 +194,7 @@ mod tests {
     use multihop_core::Rng;
 
     use super::*;
-    use crate::medium::Medium;
+    use crate::medium::{Medium, Nodes};
     use crate::mobility::{Area, Movement, RandomWalk, RandomWalkParams};
     use crate::params::RadioParams;
 
@@ -187,9 +214,15 @@ mod tests {
         let mut rng = Rng::stream(9, "test", 0);
         let mut now = Instant::ZERO;
         let mut links = Vec::new();
+        let (mut from, mut in_part) = (NodeId(0), 0);
         for _ in 0..5_000 {
-            now += Duration::from_millis(u64::from(rng.below(200)));
-            let from = NodeId(rng.below(60));
+            now += Duration::from_millis(u64::from(rng.below(60)));
+            if rng.below(10) == 0 {
+                from = NodeId(rng.below(60));
+            }
+            let Nodes::Moving(moving) = &medium.nodes else { panic!("nodes that move") };
+            let near = &moving.near[from.index()];
+            in_part += u32::from(now < moving.epoch_ends && !near.nodes.is_empty() && now < near.far_until);
             medium.links_of(from, now, &mut links);
             let places: Vec<Point> = truth.iter_mut().map(|track| track.at(now)).collect();
             let mut heard: Vec<_> = links.iter().map(|link| link.to).collect();
@@ -199,6 +232,7 @@ mod tests {
             assert_eq!(heard, (0..60).map(NodeId).filter(near).collect::<Vec<_>>());
             assert!(links.is_sorted_by_key(|link| (link.delay(), link.to)));
         }
+        assert!(in_part > 1000, "candidates far away were left out {in_part} times");
     }
 
     #[test]
