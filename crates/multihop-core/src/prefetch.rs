@@ -8,8 +8,8 @@ pub const MANY_NODES: usize = 1000;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Prefetches the cache lines of the value at `index`, which must be aligned to them. Does not check the index: beyond the end,
-/// the hint is useless, but harmless. Worth the instructions from [`MANY_NODES`] on.
+/// Prefetches the cache lines of the value at `index`; of a value that is not aligned to them, all but the last one. Does not
+/// check the index: beyond the end, the hint is useless, but harmless. Worth the instructions from [`MANY_NODES`] on.
 #[inline]
 pub fn prefetch_at<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -27,7 +27,9 @@ mod standard;
 mod tests;
 mod turns;
 
-use multihop_core::{Duration, Instant, NodeId, Rng};
+use std::slice;
+
+use multihop_core::{Duration, Instant, NodeId, Rng, prefetch_at};
 
 pub use self::access::{Access, Waiting};
 use self::aggregation::{Aggregation, Sizes};
@@ -187,6 +189,17 @@ enum Phase {
     Broadcast,
 }
 
+/// Deadline of a MAC that has expired.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Expired {
+    /// The response to the station's frame has not arrived in time.
+    Response,
+    /// SIFS is over: the next frame of the exchange is due.
+    Sifs,
+    /// No slot of the backoff remains.
+    Backoff,
+}
+
 /// The start of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmission {
@@ -297,6 +310,11 @@ impl Mac {
         }
     }
 
+    /// Prefetches the state of the station's own traffic.
+    pub fn prefetch_own(&self) {
+        prefetch_at(slice::from_ref(&*self.own), 0);
+    }
+
     /// Queues a packet; returns the one that is dropped if the queue is full.
     pub fn enqueue(&mut self, out: Outgoing) -> Option<Outgoing> {
         self.contender_mut(out.category).queue.push(out)
@@ -390,24 +408,51 @@ impl Mac {
 
     /// Handles a deadline, unless it has been postponed; may start a transmission.
     pub fn handle_timeout(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
+        self.handle_expiry(self.expired(now, config)?, now, config)
+    }
+
+    /// Deadline that has expired; `None` if all have been postponed.
+    #[inline]
+    pub fn expired(&self, now: Instant, config: &MacConfig) -> Option<Expired> {
         if self.response_due <= now && !self.response_may_be_arriving(config) {
-            self.give_up_waiting(now, config);
-            None
+            Some(Expired::Response)
         } else if self.sifs_ends <= now {
-            self.sifs_ends = Instant::FAR_FUTURE;
-            self.send_after_sifs(now, config)
+            Some(Expired::Sifs)
         } else if self.backoff_ends(config) <= now {
-            if config.is_edca() {
-                self.end_backoffs(now, config);
-                if self.backoff != Backoff::Idle {
-                    return None;
-                }
-            } else {
-                self.backoff = Backoff::Idle;
-            }
-            self.send_after_backoff(now, config)
+            Some(Expired::Backoff)
         } else {
             None
+        }
+    }
+
+    /// Handles an expired deadline; may start a transmission.
+    #[inline]
+    pub fn handle_expiry(
+        &mut self,
+        expired: Expired,
+        now: Instant,
+        config: &MacConfig,
+    ) -> Option<Transmission> {
+        match expired {
+            Expired::Response => {
+                self.give_up_waiting(now, config);
+                None
+            }
+            Expired::Sifs => {
+                self.sifs_ends = Instant::FAR_FUTURE;
+                self.send_after_sifs(now, config)
+            }
+            Expired::Backoff => {
+                if config.is_edca() {
+                    self.end_backoffs(now, config);
+                    if self.backoff != Backoff::Idle {
+                        return None;
+                    }
+                } else {
+                    self.backoff = Backoff::Idle;
+                }
+                self.send_after_backoff(now, config)
+            }
         }
     }
 

@@ -212,6 +212,7 @@ impl Agent {
         {
             return false;
         }
+        self.prefetch();
         let request = Request { hop_count: request.hop_count + 1, ..request };
         self.learn_reverse_route(now, at, from, &request);
         if self.has(request.destination) {

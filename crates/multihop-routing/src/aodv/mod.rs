@@ -27,8 +27,9 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
+use core::slice;
 
-use multihop_core::{Instant, Interface, Machine, Rng};
+use multihop_core::{Instant, Interface, Machine, Rng, prefetch_at};
 use multihop_wire::aodv::{Message, Sequence};
 
 use self::buffer::Buffer;
@@ -161,6 +162,12 @@ impl Agent {
         shows_neighbour || concerns_us
     }
 
+    /// Prefetches the whole agent. Among thousands of nodes it is rarely in the cache, and its cache lines would be fetched one
+    /// after the other.
+    fn prefetch(&self) {
+        prefetch_at(slice::from_ref(self), 0);
+    }
+
     /// Sends a message, now or after jitter.
     fn send(&mut self, now: Instant, outgoing: Outgoing) {
         let Outgoing { to, interface, ttl, message, forwarded } = outgoing;
@@ -209,6 +216,7 @@ impl Machine for Agent {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.prefetch();
         self.run_timers(now);
     }
 

@@ -292,7 +292,15 @@ impl Air {
 
     pub(super) fn handle_mac_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
-        if let Some(transmission) = station.mac.handle_timeout(context.now, &self.config) {
+        let Some(expired) = station.mac.expired(context.now, &self.config) else {
+            if self.queues.exist() {
+                return self.settle(context, node);
+            }
+            // Nothing but the deadline has changed, and `Mac::is_unsettled` would access further cache lines.
+            debug_assert!(!station.mac.is_unsettled(), "every event settles its station");
+            return self.rearm(context, node);
+        };
+        if let Some(transmission) = station.mac.handle_expiry(expired, context.now, &self.config) {
             station.receiver.transmit(context.now + transmission.airtime);
             self.launch(context, node, transmission);
         }
