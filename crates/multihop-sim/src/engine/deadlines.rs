@@ -91,6 +91,11 @@ impl Deadlines {
         self.near.last().copied().unwrap_or(Key::NEVER)
     }
 
+    /// The `ahead`-th deadline after the earliest one; `None` if it is not in the sorted list.
+    pub(crate) fn ahead(&self, ahead: usize) -> Option<Key> {
+        self.near.iter().nth_back(ahead).copied()
+    }
+
     /// Sets or moves the deadline of the slot in the key.
     pub(crate) fn set(&mut self, key: Key) {
         match self.place[key.slot() as usize] {
@@ -511,6 +516,7 @@ mod tests {
         for _ in 0..20_000 {
             let (&first, &slot) = model.first_key_value().unwrap();
             assert_eq!(d.first(), first);
+            assert!(d.ahead(1).is_none_or(|second| Some(&second) == model.keys().nth(1)));
             model.remove(&first);
             let wait = [10, 1000, 1_000_000, 100_000_000][rng.below(4) as usize];
             let next = key(first.at().as_nanos() + u64::from(rng.below(wait)), Rank::Timer, 0, slot);

@@ -14,7 +14,7 @@ use crate::engine::{Deadlines, Key, Rank};
 #[derive(Debug)]
 pub(super) struct Agenda {
     deadlines: Deadlines,
-    /// Owners of the slots that follow the slots of links and of the first radio's MACs.
+    /// Owners of the slots that follow the slots of the first radio's MACs, of links and of routing agents.
     others: Vec<Owner>,
     /// Index at which the slots of the second radio's MACs would begin if they followed those of the first
     /// radio.
@@ -86,7 +86,6 @@ impl Agenda {
         spread: bool,
     ) -> Self {
         let mut others = Vec::new();
-        others.extend((0..nodes).map(|n| Owner::Router(NodeId(n))));
         others.extend((0..2 * flows).map(|n| Owner::End(EndId(n))));
         others.extend((0..flows).map(|n| Owner::Application(FlowId(n))));
         others.push(Owner::Recorder);
@@ -94,14 +93,14 @@ impl Agenda {
         others.push(Owner::Sleep);
         others.extend((0..if batteries { nodes } else { 0 }).map(|n| Owner::Battery(NodeId(n))));
         let first_spread =
-            2 * nodes + u32::try_from(others.len()).expect("checked numbers of nodes and flows");
+            3 * nodes + u32::try_from(others.len()).expect("checked numbers of nodes and flows");
         others.extend((0..if spread { nodes } else { 0 }).map(|n| Owner::Spread(NodeId(n))));
         for interface in (0..).map(Interface).take(radios).skip(1) {
             others.extend((0..nodes).map(|n| Owner::Mac(interface, NodeId(n))));
         }
         let after_first =
-            2 * nodes + u32::try_from(others.len()).expect("checked numbers of nodes and flows");
-        let deadlines = Deadlines::with_slots(2 * nodes as usize + others.len());
+            3 * nodes + u32::try_from(others.len()).expect("checked numbers of nodes and flows");
+        let deadlines = Deadlines::with_slots(3 * nodes as usize + others.len());
         Self {
             deadlines,
             first_macs: after_first - nodes * u32::try_from(radios).expect("a checked number of radios"),
@@ -135,8 +134,8 @@ impl Agenda {
         self.next_at = self.deadlines.first().at().min(self.next_passage.at());
     }
 
-    /// Owner of a key's slot. MACs and links, the owners of most events, need no table, which would not fit
-    /// into the cache with thousands of nodes.
+    /// Owner of a key's slot. MACs, links and routing agents, the owners of most events, need no table, which would not
+    /// fit into the cache with thousands of nodes.
     #[inline]
     pub(super) fn owner(&self, key: Key) -> Owner {
         let slot = key.slot();
@@ -144,9 +143,16 @@ impl Agenda {
             Owner::Mac(Interface(0), NodeId(slot))
         } else if slot < 2 * self.nodes {
             Owner::Link(NodeId(slot - self.nodes))
+        } else if slot < 3 * self.nodes {
+            Owner::Router(NodeId(slot - 2 * self.nodes))
         } else {
-            self.others[(slot - 2 * self.nodes) as usize]
+            self.others[(slot - 3 * self.nodes) as usize]
         }
+    }
+
+    /// Owner of the `ahead`-th deadline after the next one; `None` if that deadline is not near.
+    pub(super) fn owner_ahead(&self, ahead: usize) -> Option<Owner> {
+        self.deadlines.ahead(ahead).map(|key| self.owner(key))
     }
 
     pub(super) fn flight_slot(&mut self, interface: Interface, id: FlightId) -> u32 {

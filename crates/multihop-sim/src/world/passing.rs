@@ -39,6 +39,11 @@ impl Air {
         settled_first && !is_watched && !context.observer.writes()
     }
 
+    /// Prefetches the station of a node.
+    pub(super) fn prefetch(&self, node: NodeId) {
+        prefetch_at(&self.stations, node.index());
+    }
+
     /// Returns a free entry for a departing frame.
     #[inline]
     pub(super) fn free_flight(&mut self, context: &mut Context<'_>, transmission: Transmission) -> FlightId {
