@@ -108,7 +108,7 @@ impl Config {
             marks: false,
             lifecycle: lifecycle::Config {
                 syn_wait_max: Some(MAX_SYN_WAIT),
-                syn_retries: Some(4),
+                syn_retries: Some(SYN_RETRIES),
                 keepalive: Some(KEEPALIVE),
                 ..lifecycle::Config::USUAL
             },
@@ -149,8 +149,11 @@ impl Peers {
     }
 }
 
-/// Upper bound of the time between two SYNs.
-const MAX_SYN_WAIT: Duration = Duration::from_secs(10);
+/// Upper bound of the time between two SYNs. Over several hops that lose packets many SYNs are lost, and seldom because of
+/// congestion, so that longer times would only delay the connection.
+const MAX_SYN_WAIT: Duration = Duration::from_secs(1);
+/// Retransmissions of a SYN: opening fails after 25 s.
+const SYN_RETRIES: u8 = 24;
 /// Interval of keepalives on an idle connection. They detect a lost peer and keep NAT bindings alive, many of
 /// which expire after 30 s without UDP.
 const KEEPALIVE: Duration = Duration::from_secs(25);

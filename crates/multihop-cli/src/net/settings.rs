@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use multihop_net::{
-    Config, Identity, Peers, SecretFile, Security, SharedKey, Token, Transport, TransportName, lifecycle, tpa,
+    Config, Identity, Peers, SecretFile, Security, SharedKey, Token, Transport, TransportName, tpa,
 };
 use multihop_scenario::{Extension, Extensions, set_transport, transport_name};
 
@@ -181,7 +181,7 @@ fn set(
     parameters: &[(String, String)],
     extensions: &Extensions,
 ) -> Result<tpa::Config, CommandError> {
-    let lifecycle = lifecycle::Config { syn_wait_max: None, ..config.lifecycle };
+    let lifecycle = config.lifecycle;
     let mut tpa = tpa::Config { lifecycle, ..tpa::Config::net() };
     // A profile has no keepalive, which NAT on real networks needs.
     let keepalive = lifecycle.keepalive.map(|time| ("keepalive", time.as_secs_f64().to_string()));
@@ -234,11 +234,10 @@ mod tests {
         let (_, other) = with(&[("cwnd_max", "12")]).ok().unwrap();
         assert_eq!(other, tpa::Config { cwnd_max: 12, ..usual });
         let (other, _) = with(&[("rto_max", "3"), ("keepalive", "5")]).ok().unwrap();
-        let [longest, keepalive] = [3, 5].map(|seconds| Some(Duration::from_secs(seconds)));
-        assert_eq!(
-            other.lifecycle,
-            lifecycle::Config { syn_wait_max: longest, keepalive, ..config.lifecycle }
-        );
+        let keepalive = Some(Duration::from_secs(5));
+        let mut expected = config.lifecycle;
+        expected.keepalive = keepalive;
+        assert_eq!(other.lifecycle, expected);
     }
 
     #[test]

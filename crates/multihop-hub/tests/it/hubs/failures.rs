@@ -74,6 +74,26 @@ fn an_initiator_without_a_route_retries_and_reports_it_in_the_end() {
     }
 }
 
+/// Four hops that each lose a fifth of the datagrams lose 59% in each direction.
+#[test]
+fn connections_open_in_seconds_where_most_datagrams_are_lost() {
+    for (name, config) in all() {
+        let opens = |seed| {
+            let loss = LinkConfig { loss: 0.59, delay: ms(10), ..LinkConfig::default() };
+            let mut net = Net::new(seed, loss);
+            net.listen(listener(), &config);
+            let (at, id) = net.call(host(1), &config, listener(), 1).from;
+            (1..=25_u64).find(|_| {
+                net.wait(seconds(1));
+                net.hub(at).is_connected(id) == Ok(true)
+            })
+        };
+        let mut times: Vec<u64> = (1..=20).filter_map(opens).collect();
+        times.sort_unstable();
+        assert!(times.len() >= 19 && times[9] <= 8, "{name}: {times:?}");
+    }
+}
+
 /// The host of the peer reports a closed port for every datagram.
 #[test]
 fn a_connection_to_a_killed_peer_fails_in_seconds() {
