@@ -43,7 +43,7 @@ def of_tables(blocks: Sequence[str]) -> str:
         columns = [place for place in range(first, len(head)) if all(_interval(row[place]) for row in rows)]
         if not first or not columns:
             continue
-        label, spread = before.split(". ", 1)[0], re.match(r"[^.|]+, \S+\. ", before)
+        label, spread = before.split(". ", 1)[0], SPREAD.match(before)
         if ", " in head[columns[0]]:
             label, columns = head[columns[0]], columns[:1]
         elif not spread:
@@ -134,22 +134,30 @@ def _of_series(study: Recorded, plot: Plot) -> str:
 
 
 def _extremes(label: str, found: Mapping[str, Interval], where: str = "") -> str:
-    """A sentence about the largest and the smallest of some means."""
+    """A sentence about the largest and the smallest of some means.
+
+    The sentence calls them the highest and the lowest only if no other interval overlaps with theirs.
+    """
     if len(found) < 2:
         return ""
     found = {name.removeprefix("with "): mean for name, mean in found.items()}
-    high, low = (pick(found, key=lambda name: found[name].mean) for pick in (max, min))
+    order = sorted(found, key=lambda name: found[name].mean)
+    low, high = order[0], order[-1]
     name, unit = _spoken(label)
-    article = "" if POSSESSIVE.match(name) else "the "
-    verb = "are" if PLURAL.match(name) else "is"
+    is_plural = bool(PLURAL.match(name))
+    subject = f"{'' if POSSESSIVE.match(name) else 'the '}{name}{',' if ', ' in name else ''}"
+    means = f"from {found[low]}{unit} ({low}) to {found[high]}{unit} ({high})"
+    ranges = f"{subject} {'range' if is_plural else 'ranges'} {means}"
     if str(found[low]) == str(found[high]):
-        text = f"{article}{name} {verb} {found[low]}{unit} everywhere."
+        text = f"{subject} {'are' if is_plural else 'is'} {found[low]}{unit} everywhere."
     elif found[low].high >= found[high].low:
-        means = f"{found[low]}{unit} ({low}) to {found[high]}{unit} ({high})"
-        text = f"the intervals of {article}{name} overlap: {means}."
-    else:
+        text = f"{ranges}, with intervals that overlap."
+    elif all(found[one].high < found[other].low for one, other in (order[:2], order[-2:])):
         ends = f"highest with {high} ({found[high]}{unit}) and lowest with {low} ({found[low]}{unit})"
-        text = f"{article}{name} {verb} {ends}."
+        text = f"{subject} {'are' if is_plural else 'is'} {ends}."
+    else:
+        # The interval of another mean overlaps with one of the two.
+        text = f"{ranges}."
     whole = f"{where}, {text}" if where else text
     return whole[:1].upper() + whole[1:]
 
@@ -168,8 +176,14 @@ LABELS = {
     "all": "sum of all goodputs",
     "RTT": "round-trip time",
     "wrong": "share of wrong identifications",
+    "wrong with both metrics": "share of wrong identifications with both metrics",
+    "first": "goodput of the first flow",
+    "ADTCP": "throughput of ADTCP",
+    "Reno": "throughput of Reno",
 }
 """Names of metrics whose labels are short, because they head columns."""
+SPREAD = re.compile(r"([^.|]+, \S+|share of [^.|]+)\. ")
+"""The metric in front of the caption of a table whose columns are values of an axis."""
 POSSESSIVE = re.compile(r"\w+'s ")
 PLURAL = re.compile(r"(\w+ )?\w+[^s'\W]s\b(?! index)")
 
@@ -210,17 +224,21 @@ def _both(one: str, other: str) -> str:
 
 
 def _named(study: Recorded, cell: Values, name: str) -> str:
-    """The value of an axis in a cell; a number after the name of the axis."""
+    """The value of an axis in a cell; a number, *on* or *off* after the name of the axis."""
     value = _value(study, cell, name)
-    return (
-        _at(_axis(study, name), value).removeprefix("with ") if isinstance(value, int | float) else str(value)
-    )
+    if isinstance(value, int | float) or value in ("on", "off"):
+        return _at(_axis(study, name), value).removeprefix("with ")
+    return str(value)
 
 
 def _at(axis: Axis, value: Any) -> str:
     """An axis and a value of it, with the unit that follows the last comma of its label."""
     name, comma, unit = (axis.label or axis.name).rpartition(", ")
-    name = name.removeprefix("v, ")
+    name = "speed" if name == "v" else name.removeprefix("v, ")
+    if isinstance(value, bool):
+        value = "on" if value else "off"
+    if value in ("on", "off"):
+        return f"with {unit} {value}"
     number = f"{value:g}" if isinstance(value, float) else str(value)
     if not comma and isinstance(value, int) and unit.endswith("s"):
         return f"with {number} {unit if value != 1 else unit.removesuffix('s')}"

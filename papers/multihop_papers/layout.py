@@ -227,7 +227,7 @@ def answer(verdicts: Sequence[Mapping[str, str]], study: Recorded | None) -> str
         return f"{word.capitalize()}: {claim}."
     if len(by[HELD]) == len(rows):
         return f"{'Both' if len(rows) == 2 else f'All {len(rows)}'} claims hold, the first: {claim}."
-    start = f"{len(by[HELD])} of {len(rows)} claims hold"
+    start = _held(len(by[HELD]), len(rows))
     others = [f"{len(by[kind])} {kind}" for kind in ORDER[1:] if by[kind]]
     if others == [f"1 {word}"]:
         return f"{start}; {word}: {claim}."
@@ -274,13 +274,21 @@ def summary(records: Sequence[Record]) -> str:
         return f"**{number} claims hold under another value of a setting.**" if number else ""
     held = sum(row["verdict"] == HELD for row in rows)
     if held == len(rows):
-        return f"**{'The claim holds' if held == 1 else f'All {held} claims hold'}.**"
+        start = {1: "The claim holds", 2: "Both claims hold"}.get(held, f"All {held} claims hold")
+        return f"**{start}.**"
     others = [
         f"{count} {'is' if count == 1 else 'are'} {kind}"
         for kind in (NOT_HELD, NOT_DECIDED)
         if (count := sum(row["verdict"] == kind for row in rows))
     ]
-    return f"**{held} of {len(rows)} claims hold; {' and '.join(others)}.**"
+    return f"**{_held(held, len(rows))}; {' and '.join(others)}.**"
+
+
+def _held(number: int, claims: int) -> str:
+    """How many of several claims hold."""
+    if number == 0:
+        return "Neither claim holds" if claims == 2 else f"None of the {claims} claims holds"
+    return f"{number} of {claims} claims {'holds' if number == 1 else 'hold'}"
 
 
 def count(record: Record) -> str:

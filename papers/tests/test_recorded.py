@@ -159,9 +159,11 @@ def test_a_finding_has_the_largest_and_the_smallest_mean() -> None:
         == "The rate is highest with hops 4, a (9.0 ± 1.0 kb/s) and lowest with hops 8, b (3.00 ± 0.50 kb/s)."
     )
     near = headlines.of_tables(["Rates.", table.replace("3.0 ± 0.5", "7.5 ± 0.6")])
-    assert (
-        near
-        == "The intervals of the rate overlap: 7.50 ± 0.60 kb/s (hops 8, b) to 9.0 ± 1.0 kb/s (hops 4, a)."
+    means = "from 7.50 ± 0.60 kb/s (hops 8, b) to 9.0 ± 1.0 kb/s (hops 4, a)"
+    assert near == f"The rate ranges {means}, with intervals that overlap."
+    third = headlines.of_tables(["Rates.", f"{table}\n| 9 | a | 8.0 ± 0.5 |"])
+    assert third == "The rate ranges from 3.00 ± 0.50 kb/s (hops 8, b) to 9.0 ± 1.0 kb/s (hops 4, a).", (
+        "the interval of hops 9 overlaps with the highest"
     )
     assert headlines.of_tables(["No table."]) == ""
 

@@ -44,7 +44,8 @@ def summarise(study: Study) -> None:
         return
     version = f"ns-{program.version()}" if program.installed() else "ns-2"
     study.table(
-        pl.DataFrame([row for one in parts.values() for row in _rows(one)]), f"ns-2 beside ours, all layouts: {CAPTION} Against {version}"
+        pl.DataFrame([row for one in parts.values() for row in _rows(one)]),
+        f"the simulator and ns-2 in all layouts: {CAPTION} Against {version}",
     )
     study.text(_counted(list(parts.values())))
     study.table(
@@ -145,11 +146,11 @@ NOTES = (
     "TCP-AP, Figure 14 is drawn without numbers, and ns-2.35 has neither TCP-AP nor dynamic delayed ACKs; NewReno on its chains is "
     "the same in both programs.",
 )
-CAPTION = "ours; ns-2. Differences of goodput are relative to ns-2, with the intervals that decide: 97.5% in parts with two looks, 95% in the others."
+CAPTION = "the simulator; ns-2. Differences of goodput are relative to ns-2, with the intervals that decide: 97.5% in parts with two looks, 95% in the others."
 BESIDE = "In parentheses: the difference from the printed number"
 SUMMARY = PAGE.experiment(
     "ns2",
-    "ns-2 beside ours, all layouts",
+    "the simulator and ns-2 in all layouts",
     "The parts below, in one table: chains, cross, parallel chains, grid and moving nodes under static routes, AODV and DSR. This part "
     "has no runs of its own; run the others first.",
     Effort(0),

@@ -244,7 +244,7 @@ COLUMNS = [
 ]
 ACKS = PAGE.experiment(
     "pacing-acks",
-    "why some of the paper's margins are not ours",
+    "why some margins differ from the paper's",
     "An ACK 'crosses' data if data was on its way between the departure and the arrival of the ACK.",
     Effort(1),
     scenario={**BASE, "topology": {"kind": "chain", "hops": 4}, "record": {"every": 1.0, "what": ["cov"]}},
