@@ -89,7 +89,7 @@ TESTBED = Experiment(
     full=Effort(10, {"duration": 600.0}),
     other_readings=(LATE, SINGLE, SELDOM),
     claims=[
-        claim("level over a clear channel, within 10%", CLEAR, at_least=0.9, at_most=1.1),
+        claim("ADTCP and Reno are level over a clear channel, within 10%", CLEAR, at_least=0.9, at_most=1.1),
         claim("30% faster with a weak signal", WEAK, at_least=gain(0.3), size=0.3),
         claim("more than twice as fast with a walking receiver", WALKING, at_least=gain(1.0)),
     ],

@@ -329,8 +329,8 @@ RESERVED = settings(
             ("reserved paths deliver more than OLSR (mean of transfers)", "goodput", {"at_least": 1.0}),
             ("reserved paths deliver more than OLSR (geometric mean)", "typical", {"at_least": 1.0}),
             ("reserved paths deliver more than OLSR (all transfers)", "total", {"at_least": 1.0}),
-            ("their round trips are shorter", "rtt", {"at_most": 1.0, "reason": NO_COLLISIONS}),
-            ("they reorder less", "reordered", {"at_most": 1.0, "reason": NO_COLLISIONS}),
+            ("round trips over reserved paths are shorter", "rtt", {"at_most": 1.0, "reason": NO_COLLISIONS}),
+            ("reserved paths reorder less", "reordered", {"at_most": 1.0, "reason": NO_COLLISIONS}),
             ("fewer packets have no valid route", "invalid", {"at_most": 1.0}),
             ("fewer frames collide", "collided", {"at_most": 1.0, "reason": NO_COLLISIONS}),
         )

@@ -137,7 +137,7 @@ CACHE = moving(
     "replies from route caches",
     "Without replies from caches a single connection does startlingly better.",
     axes=[SPEEDS, REPLIES],
-    claims=[versus("more without replies from caches", "acked", False, True, axis="cache replies", each=FAST)],
+    claims=[versus("Reno delivers more without replies from caches", "acked", False, True, axis="cache replies", each=FAST)],
     plots=CACHE_PLOT,
 )
 
@@ -168,7 +168,7 @@ CACHE_CBR = moving(
     full=THIRTY,
     claims=[
         versus(
-            "more without replies from caches at 5 packets/s",
+            "Reno delivers more without replies from caches at 5 packets/s",
             "acked",
             False,
             True,
@@ -192,7 +192,7 @@ CACHE_TCP5 = moving(
     metrics=(MEAN5,),
     quick=LOADED,
     full=THIRTY,
-    claims=[versus("more without replies from caches", "acked", False, True, axis="cache replies", each=FASTER)],
+    claims=[versus("Reno delivers more without replies from caches", "acked", False, True, axis="cache replies", each=FASTER)],
     plots=CACHE_PLOT,
 )
 RESTORE = moving(
@@ -202,7 +202,7 @@ RESTORE = moving(
     "Setting the window to one (W/ELFN) hardly matters; setting the timeout to 6 s as well (RTO/W/ELFN) costs throughput.",
     axes=[SPEEDS, kinds({"elfn": tcp("elfn"), "elfn-w": tcp("elfn-w"), "elfn-rto-w": tcp("elfn-rto-w")})],
     claims=[
-        versus("window one: within 15% of no change", "acked", "elfn-w", "elfn", at_least=0.85, at_most=1.15, each=FAST),
+        versus("a window of one is within 15% of no change", "acked", "elfn-w", "elfn", at_least=0.85, at_most=1.15, each=FAST),
         versus("timeout 6 s and window one carry less", "acked", "elfn-rto-w", "elfn", at_most=1.0, each=FASTER),
     ],
 )
@@ -213,7 +213,7 @@ CHOICE = moving(
     "The first packet of the window, or the lowest that was reported lost: no difference.",
     full=SIXTEEN_FAST,
     axes=[SPEEDS, kinds({"reno": RENO, "elfn": tcp("elfn", probe="first"), "elfn, lowest": tcp("elfn", probe="lowest-lost")})],
-    claims=[versus("either probe: within 10%", "acked", "elfn, lowest", "elfn", at_least=0.9, at_most=1.1, each=FAST)],
+    claims=[versus("either probe delivers the same within 10%", "acked", "elfn, lowest", "elfn", at_least=0.9, at_most=1.1, each=FAST)],
 )
 ELFN4 = kinds({"reno": RENO, "elfn": tcp("elfn", probe_interval=4.0)})
 WITH_CBR = moving(

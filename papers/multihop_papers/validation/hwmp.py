@@ -64,7 +64,7 @@ NETWORKS = PAGE.experiment(
     claims=[
         versus("The airtime metric delivers more than hops do", "goodput", AIRTIME, HOPS, axis="routing"),
         versus("It delivers more than AODV", "goodput", AIRTIME, AODV, axis="routing"),
-        versus("It delivers more than OLSRv2", "goodput", AIRTIME, OLSRV2, axis="routing"),
+        versus("HWMP delivers more than OLSRv2", "goodput", AIRTIME, OLSRV2, axis="routing"),
         versus("Its paths are longer than those of least hops", "hops", AIRTIME, HOPS, axis="routing"),
     ],
     plots=NETWORKS_PLOTS,

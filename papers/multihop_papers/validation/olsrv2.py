@@ -64,7 +64,7 @@ def relay_claims(airtime: str, hops: str) -> list[Claim]:
             for metres in (SLOW, SLOWEST)
         ),
         *(
-            Claim(f"At {metres} m it takes two links", "hops", {"distance": metres, "routing": airtime}, at_least=1.95)
+            Claim(f"At {metres} m the airtime metric takes two links", "hops", {"distance": metres, "routing": airtime}, at_least=1.95)
             for metres in (SLOW, SLOWEST)
         ),
         Claim("Where the direct link is fast it takes that", "hops", {"distance": NEAR, "routing": airtime}, at_most=1.05),
