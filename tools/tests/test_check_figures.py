@@ -1,5 +1,7 @@
 """The check of figures, and the figures of the documents."""
 
+from typing import Any
+
 import pytest
 from matplotlib.figure import Figure
 
@@ -39,7 +41,7 @@ def test_a_figure_with_a_legend_wider_than_itself_is_found() -> None:
         assert any("cut off" in line for line in drawn(figure))
 
 
-def curves(*looks: dict[str, str], loc: str = "outside lower center") -> Figure:
+def curves(*looks: dict[str, Any], loc: Any = "outside lower center") -> Figure:
     with report.drawing():
         figure = Figure(figsize=(4, 3), layout="constrained")
         axes = figure.subplots()
