@@ -96,7 +96,7 @@ pub struct Pacer {
 
 impl PacingConfig {
     /// Reason for which the keys do not exist where a transport is not paced.
-    pub const REASON: &str = "is not paced, allowed with: +ap";
+    pub const REASON: &str = "is not paced, allowed with: the suffix +ap";
 
     /// Values that the TCP-AP paper recommends (section 4.5).
     pub const fn new(bandwidth: BitRate) -> Self {

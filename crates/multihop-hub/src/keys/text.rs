@@ -18,7 +18,7 @@ pub enum TextError {
         allowed: usize,
     },
     /// A character that such texts cannot have.
-    #[error("it contains '{0}', allowed: digits and letters except u")]
+    #[error("found the character '{0}', allowed: digits and letters except u")]
     Character(char),
     /// The check at the end of the text does not match the rest, so the text is mistyped.
     #[error("mistyped: the check at its end does not match")]
@@ -82,6 +82,8 @@ mod tests {
         assert_eq!(decode(" ILio0", 5), Ok([0x08, 0x42, 0]));
         assert_eq!(decode::<1>("g", 2), Err(TextError::Length { found: 1, allowed: 2 }));
         assert_eq!(decode::<1>("gu", 2), Err(TextError::Character('u')));
+        let message = "found the character 'u', allowed: digits and letters except u";
+        assert_eq!(TextError::Character('u').to_string(), message);
     }
 
     proptest! {

@@ -463,7 +463,7 @@ fn transport_parameters() {
     );
     assert_eq!(
         table("kind = \"newreno\", delack = \"linux\""),
-        "x.toml:6:42: flow.0.transport.delack: \"newreno\" does not delay ACKs, allowed with: +da"
+        "x.toml:6:42: flow.0.transport.delack: \"newreno\" does not delay ACKs, allowed with: the suffix +da"
     );
     assert_eq!(
         table("kind = \"newreno\", probe_max = 3, exit = \"any\""),
@@ -495,8 +495,8 @@ fn transport_parameters() {
     );
     assert_eq!(
         table("kind = \"newreno\", alpha = 0.5, ap_rtt = \"net\""),
-        "x.toml:6:41: flow.0.transport.alpha: \"newreno\" is not paced, allowed with: +ap\n\
-         x.toml:6:55: flow.0.transport.ap_rtt: \"newreno\" is not paced, allowed with: +ap"
+        "x.toml:6:41: flow.0.transport.alpha: \"newreno\" is not paced, allowed with: the suffix +ap\n\
+         x.toml:6:55: flow.0.transport.ap_rtt: \"newreno\" is not paced, allowed with: the suffix +ap"
     );
     assert_eq!(
         refused(&SMALLEST.replace("newreno", "tcp-ap+ap")),

@@ -149,7 +149,7 @@ fn parameters_that_do_not_go_together() {
     );
     assert_eq!(
         table("kind = \"tpa-3\", pacing_k = 2"),
-        "x.toml:6:42: flow.0.transport.pacing_k: \"tpa-3\" is not paced, allowed with: +ap"
+        "x.toml:6:42: flow.0.transport.pacing_k: \"tpa-3\" is not paced, allowed with: the suffix +ap"
     );
     assert_eq!(
         table("kind = \"tpa-ap-3\", ap_rtt = \"timed\""),

@@ -174,7 +174,7 @@ impl Config {
         match &mut self.ack_rule {
             AckRule::Delayed(whose) => _ = keys.about(help).field(name, whose, ()),
             AckRule::Every | AckRule::Dynamic | AckRule::Tack => {
-                keys.unavailable("does not delay ACKs, allowed with: +da", &mut |keys| {
+                keys.unavailable("does not delay ACKs, allowed with: the suffix +da", &mut |keys| {
                     keys.about(help).field(name, &mut DelayedAck::Ns2, ());
                 });
             }
