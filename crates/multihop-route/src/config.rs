@@ -204,8 +204,10 @@ impl Config {
     /// Refuses options that AODV and registered protocols lack, and AODV's own keys under other protocols.
     fn check(&self, keys: &mut dyn Visitor) {
         if self.has_both_families() && self.family == Family::Ipv6 {
-            let problem =
-                format!("allowed with protocol = \"olsr\" or \"apdr\": {} routes both", self.protocol);
+            let problem = format!(
+                "found true, allowed with protocol = \"olsr\" or \"apdr\": {} always routes IPv4 and IPv6",
+                self.protocol
+            );
             keys.refuse("ipv6", problem);
         }
         if !self.has_both_families() && !self.further_key_files.is_empty() {

@@ -275,6 +275,8 @@ fn what_is_wrong_with_a_configuration_is_said() {
         text.contains("allowed with protocol = \"olsr\" or \"apdr\": AODV (RFC 3561) has no IPv6"),
         "{text}"
     );
+    let text = said(&["wlan0", "--set", "routing.protocol=babel", "--ipv6"]);
+    assert!(text.contains("\"apdr\": babel always routes IPv4 and IPv6"), "{text}");
     let text = said(&["wlan0", "--ipv6", "--announce", "10.0.0.0/8"]);
     assert!(text.contains("announce: found \"10.0.0.0/8\", allowed: ADDRESS/BITS of IPv6"), "{text}");
     let text = said(&["wlan0", "--set", "within=[\"fd00::/8\"]"]);
