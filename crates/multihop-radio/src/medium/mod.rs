@@ -139,7 +139,7 @@ impl Medium {
         let reach = hearing.reach();
         let fastest = tracks.iter().map(Track::speed_limit).fold(0.0, f64::max);
         let nodes = if fastest > 0.0 {
-            Nodes::Moving(Moving::new(tracks, reach, fastest))
+            Nodes::Moving(Moving::new(tracks, (reach, hearing.is_reach_exact()), fastest))
         } else {
             let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
             Nodes::Still(Still::new(&hearing, reach, places))
@@ -277,6 +277,14 @@ impl Hearing {
         match self {
             Self::Threshold(ranges) => ranges.sense,
             Self::Sinr { propagation, weakest_mw } => propagation.reach(*weakest_mw),
+        }
+    }
+
+    /// Whether no station beyond the reach hears a transmission. Shadowing makes one link in a thousand longer than the reach.
+    fn is_reach_exact(&self) -> bool {
+        match self {
+            Self::Threshold(_) => true,
+            Self::Sinr { propagation, .. } => !propagation.is_shadowed(),
         }
     }
 

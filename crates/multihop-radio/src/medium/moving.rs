@@ -16,6 +16,8 @@ use crate::propagation::Site;
 pub(super) struct Moving {
     tracks: Vec<Track>,
     reach: f64,
+    /// Whether no link is longer than the reach.
+    is_reach_exact: bool,
     slack: f64,
     /// Positions of all nodes at the beginning of the epoch.
     grid: Grid,
@@ -32,12 +34,12 @@ pub(super) struct Moving {
 /// Candidates that may hear a node in an epoch.
 #[derive(Clone, Debug, Default)]
 struct Candidates {
-    /// The nodes that heard the last frame, in its order, then the others, and at the end the node itself; empty before the
-    /// first frame of the epoch.
+    /// The nodes that heard the last frame of the node, in its order, then the others, and at the end the node itself; empty
+    /// before the first frame of the epoch.
     nodes: Vec<NodeId>,
-    /// Number of candidates that may hear the node before `far_until`: the first ones.
+    /// Number of candidates that may hear the node before `far_until`. They are the first of `nodes`.
     close: usize,
-    /// Instant until which no other candidate can come into reach.
+    /// Instant before which no candidate behind the first `close` can come into reach.
     far_until: Instant,
 }
 
@@ -50,7 +52,9 @@ const AHEAD: usize = 8;
 const SLACK: f64 = 0.1;
 
 impl Moving {
-    pub(super) fn new(mut tracks: Vec<Track>, reach: f64, fastest: f64) -> Self {
+    /// Nodes on these tracks, with speeds of at most `fastest`, m/s. `is_reach_exact` is whether no link is longer than
+    /// `reach`, metres.
+    pub(super) fn new(mut tracks: Vec<Track>, (reach, is_reach_exact): (f64, bool), fastest: f64) -> Self {
         let slack = SLACK * reach;
         let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let epoch = Duration::from_secs_f64(slack / (2.0 * fastest));
@@ -61,6 +65,7 @@ impl Moving {
             places,
             tracks,
             reach,
+            is_reach_exact,
             slack,
             epoch,
             epoch_ends: Instant::ZERO + epoch,
@@ -156,7 +161,10 @@ impl Moving {
                 *slot = link.to;
             }
         }
-        if examines_all {
+        if examines_all && !self.is_reach_exact {
+            // A link that is longer than the reach may begin at any distance.
+            *far_until = now;
+        } else if examines_all {
             // Each of two nodes moves no farther than half of the slack in an epoch, and rounding adds micrometres.
             let epochs = (nearest_beyond.sqrt() - self.reach - MARGIN) / self.slack;
             let seconds = self.epoch.as_secs_f64() * epochs.clamp(0.0, 1.0);
@@ -195,8 +203,8 @@ mod tests {
 
     use super::*;
     use crate::medium::{Medium, Nodes};
-    use crate::mobility::{Area, Movement, RandomWalk, RandomWalkParams};
-    use crate::params::RadioParams;
+    use crate::mobility::{Area, Movement, Path, RandomWalk, RandomWalkParams, Waypoint};
+    use crate::params::{Model, RadioParams, Sinr};
 
     fn tracks() -> Vec<Track> {
         let area = Area { width: 2000.0, height: 1500.0 };
@@ -233,6 +241,37 @@ mod tests {
             assert!(links.is_sorted_by_key(|link| (link.delay(), link.to)));
         }
         assert!(in_part > 1000, "candidates far away were left out {in_part} times");
+    }
+
+    /// One pair of nodes in a thousand has a link that is longer than the reach.
+    #[test]
+    fn a_shadowed_link_beyond_the_reach_exists_in_both_directions() {
+        let model = Model::Sinr(Sinr { shadowing_db: 8.0, ..Sinr::default() });
+        let radio = RadioParams { model, ..RadioParams::default() };
+        let still = |x| Track::new(Movement::Still(Point { x, y: 0.0 }));
+        let reach = Medium::new(&radio, vec![still(0.0)], 0).reach;
+        let hears = |medium: &mut Medium, from, seconds| {
+            let mut links = Vec::new();
+            medium.links_of(NodeId(from), Instant::ZERO + Duration::from_secs(seconds), &mut links);
+            !links.is_empty()
+        };
+        let along = |distances: [(u64, f64); 2]| {
+            let path = distances.map(|(seconds, distance)| Waypoint {
+                at: Instant::ZERO + Duration::from_secs(seconds),
+                place: Point { x: distance * reach, y: 0.0 },
+            });
+            Track::new(Movement::along(Path::new(&path).expect("a path")))
+        };
+        let hears_from = |seed, distance| {
+            let tracks = vec![still(0.0), along([(0, distance), (90, distance + 1e-6)])];
+            hears(&mut Medium::new(&radio, tracks, seed), 0, 0)
+        };
+        let seed = (0..100_000).find(|&seed| hears_from(seed, 1.06) && !hears_from(seed, 1.09));
+        let tracks = vec![still(0.0), along([(0, 1.09), (90, 1.0)])];
+        let mut medium = Medium::new(&radio, tracks, seed.expect("a link beyond the reach"));
+        assert!(!hears(&mut medium, 0, 0));
+        // The distance is 1.059 of the reach.
+        assert_eq!([0, 1].map(|from| hears(&mut medium, from, 31)), [true, true]);
     }
 
     #[test]

@@ -153,6 +153,11 @@ impl Propagation {
         }
     }
 
+    /// Whether shadowing changes the power of links.
+    pub(crate) fn is_shadowed(&self) -> bool {
+        self.shadowing_db > 0.0
+    }
+
     /// Distance in metres beyond which at most one signal in a thousand is as strong as `weakest_mw`.
     pub fn reach(&self, weakest_mw: f64) -> f64 {
         if self.measured.is_some() {
