@@ -128,8 +128,9 @@
 //! | end of the handshake | an ACK of the listener's ISS, or data of block ISS + 1 |
 //!
 //! The first block of each direction is ISS + 1. The caller retransmits its SYN after 1, 2, 4 and 8 s with
-//! the next TxSeq, and gives up 16 s later. A repeated SYN gets the first answer again. An end that has sent
-//! a SYN answers a SYN without ACK with SYN ACK.
+//! the next TxSeq, and gives up 16 s later. In UDP it retransmits its SYN every second, and gives up after
+//! 25 s. A repeated SYN gets the first answer again. An end that has sent a SYN answers a SYN without ACK with
+//! SYN ACK.
 //!
 //! **Cookies.** A listener may answer a SYN without a valid cookie with a SYN ACK of 30 bytes: BlockSeq 0,
 //! WinSize 0, the cookie as its only option, other fields as in every SYN ACK. The listener keeps no state.
