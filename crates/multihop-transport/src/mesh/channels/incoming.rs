@@ -79,8 +79,12 @@ impl Room {
         if self.used > self.limit { Err("more than the credit") } else { Ok(()) }
     }
 
-    /// The new credit if it is worth a segment, or with `joins` if it is worth a chunk in a segment that leaves anyway. A room
-    /// that limits the peer, although the application keeps up, doubles as long as `growth` permits it.
+    /// New limit of the peer's credit, if the limit grows by at least 3/8 of the room; with `joins`, for a segment that leaves
+    /// anyway, by at least 1/16. A room that limits the peer, although the application keeps up, doubles as long as `growth`
+    /// permits it.
+    ///
+    /// Of an empty room the peer has more than 5/8. A message that is delivered whole, of up to half of the first room, therefore
+    /// never waits for credit in an empty room.
     fn grant(&mut self, growth: &mut Growth, joins: bool) -> Option<u64> {
         let keeps_up =
             self.freed - self.freed_at_growth >= self.size && self.used - self.freed <= self.size / 4;
@@ -285,7 +289,7 @@ impl Incoming {
         self.next = number + count;
     }
 
-    /// The new credit of the peer if it is worth a segment, or with `joins` if it is worth a chunk.
+    /// New limit of the peer's credit if it is worth a segment, or with `joins` if it is worth a chunk.
     pub(super) fn grant(&mut self, growth: &mut Growth, joins: bool) -> Option<u64> {
         self.room.grant(growth, joins)
     }
