@@ -100,8 +100,8 @@ impl Path {
             }
             return if self.trains.fill_the_path() { window / train * train } else { window };
         }
-        // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK
-        // that is late, and as many again for one that waits for the end of an urgent message.
+        // Beyond the window, segments that have left the path may wait for one ACK: the `every` segments of the ACK, half as many
+        // while the ACK is late, and beside urgent messages `every` more, because the ACK waits for the end of a message.
         let every = usize::from(self.usual_every(config));
         let late = if self.control.is_yielding() { every + every / 2 } else { every / 2 };
         let held = if self.control.is_starting() { 0 } else { every + late };
@@ -160,7 +160,7 @@ impl Path {
         self.unanswered = Some((self.unanswered.map_or(now, |(first, _)| first), now));
         self.timers.stop(Timer::Silence);
         let every = self.every(config);
-        // Beside urgent messages the ACK waits for the end of one.
+        // Beside urgent messages the peer delays an ACK until the end of an urgent message.
         let longer = if self.control.is_yielding() { gap * u64::from(every) / 2 } else { Duration::ZERO };
         self.hold = (gap * u64::from(every) + longer).min(config.ack_hold);
         if self.uses_trains() {
