@@ -67,6 +67,7 @@ def metadata() -> int:
 
 def reproducible() -> int:
     """Build the commit in two folders; print every file that differs."""
+    build.TARGET.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=build.TARGET) as scratch:
         one, other = (Path(scratch) / name for name in ("a", "another-folder"))
         for folder in (one, other):

@@ -99,3 +99,20 @@ def test_a_list_of_parts_in_a_wheel_does_not_name_the_folder_of_the_build(tmp_pa
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("a.cyclonedx.json", f"path+{build.ROOT.as_uri()}/crates/a#1")
     assert multihop_backend.lists_of_parts(wheel) == {"a.cyclonedx.json": b"path+file:///multihop/crates/a#1"}
+
+
+def test_two_builds_of_a_fresh_clone_are_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contents = iter(["one", "one", "one", "other"])
+
+    def write(folder: Path) -> None:
+        release.write(folder / "out/dist/wheel", next(contents))
+
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "TARGET", tmp_path / "target")
+    monkeypatch.setattr(release, "DIST", tmp_path / "out/dist")
+    monkeypatch.setattr(release_check, "build_in", write)
+    assert [release_check.reproducible() for _ in range(2)] == [0, 1]
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:2] == ["wheel: the same bytes", "wheel: DIFFERS"]
