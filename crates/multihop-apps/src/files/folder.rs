@@ -92,7 +92,7 @@ impl Folder {
 
     /// Device number of the file system that contains the folder.
     pub(super) fn device(&self) -> io::Result<u64> {
-        Ok(fstat(&self.0)?.st_dev)
+        Ok(File::from(self.0.try_clone()?).metadata()?.dev())
     }
 
     /// Kind of file at this name; links are not followed.
@@ -144,10 +144,10 @@ impl Folder {
 
     /// Whether the name still refers to this file.
     pub(super) fn is(&self, name: &OsStr, file: &File) -> io::Result<bool> {
-        let file = file.metadata()?;
+        let file = fstat(file)?;
         match fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Err(Errno::ENOENT) => Ok(false),
-            found => Ok(found.map(|found| (found.st_dev, found.st_ino) == (file.dev(), file.ino()))?),
+            found => Ok(found.map(|found| (found.st_dev, found.st_ino) == (file.st_dev, file.st_ino))?),
         }
     }
 
@@ -202,9 +202,13 @@ impl Folder {
     }
 
     /// Free bytes of the file system.
+    #[cfg_attr(
+        target_os = "linux",
+        expect(clippy::useless_conversion, reason = "macOS counts blocks in 32 bits")
+    )]
     pub(super) fn free(&self) -> io::Result<u64> {
         let found = nix::sys::statvfs::fstatvfs(&self.0)?;
-        Ok(found.blocks_available().saturating_mul(found.fragment_size()))
+        Ok(u64::from(found.blocks_available()).saturating_mul(found.fragment_size()))
     }
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

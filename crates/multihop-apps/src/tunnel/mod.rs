@@ -20,6 +20,10 @@ mod gateway;
 mod gateway_stream;
 mod interface;
 mod packets;
+#[cfg(target_os = "linux")]
+mod redirected;
+#[cfg(not(target_os = "linux"))]
+#[path = "redirected_elsewhere.rs"]
 mod redirected;
 mod request;
 mod rules;
