@@ -31,8 +31,7 @@ fn commands_over_mesh_do_not_wait_behind_images() {
     assert!((48..=51).contains(&command.sent) && command.delivered + 1 >= command.sent, "{command:?}");
     assert!(p95(&command) < 300.0, "{command:?}");
     assert!(telemetry.in_time > Some(0.9), "{telemetry:?}");
-    // Images that are sent after the warm-up wait behind earlier ones, and most are under way at the end.
-    assert!(image.goodput_kbps > 30.0, "{image:?}");
+    assert!(image.goodput_kbps > 100.0, "{image:?}");
     let (slow, _, late) = of("newreno");
     assert!(p95(&slow) > 4.0 * p95(&command), "{slow:?}");
     assert!(late.in_time < Some(0.5), "{late:?}");
@@ -50,26 +49,6 @@ fn commands_over_mesh_do_not_stall() {
         assert!(slowest.is_some_and(|slowest| slowest < 300.0), "seed {seed}: {command:?}");
         assert!(telemetry.in_time > Some(0.95), "seed {seed}: {telemetry:?}");
     }
-}
-
-/// At 2 Mb/s a data frame with RTS, CTS and ACK takes 7.67 ms.
-#[test]
-fn commands_of_two_segments_beside_images_take_less_than_twelve_exchanges() {
-    let commands = COMMANDS.replace("size = 100", "size = 2000").replace("interval = 0.5", "interval = 0.1");
-    let image = IMAGES.replace("size = 100000", "size = 2000000");
-    let (mut slowest, mut images) = (0.0, 0.0);
-    for seed in 1..=4 {
-        let head = format!("seed = {seed}\nduration = 130.0\nwarmup = 10.0\n");
-        let topology = "[topology]\nkind = \"chain\"\nhops = 4\n";
-        let flow = "[[flow]]\napp = \"messages\"\ntransport = \"mesh\"\n";
-        let flow = &result(&format!("{head}{topology}{flow}{commands}{image}")).flows[0];
-        let command = &flow.channels["command"];
-        let p99 = command.delay_ms.and_then(|delay| delay.p99).expect("commands have arrived");
-        slowest += p99 / 4.0;
-        images += (flow.goodput_kbps - command.goodput_kbps) / 4.0;
-    }
-    assert!(slowest < 92.0, "{slowest} ms");
-    assert!(images > 130.0, "{images} kb/s");
 }
 
 #[test]
@@ -109,7 +88,7 @@ fn with_edca_and_dscp_commands_overtake_images_at_every_hop() {
         command
     };
     let [plain, marked] = [false, true].map(|dscp| p95(&of(dscp)));
-    assert!(marked < 0.75 * plain, "{marked} ms, without: {plain} ms");
+    assert!(marked < 0.6 * plain, "{marked} ms, without: {plain} ms");
 }
 
 /// Without a bound to three segments at once, the second segment of a command would wait for the ACK of the first.

@@ -246,11 +246,6 @@ impl Control {
         self.is_yielding = is_yielding;
     }
 
-    /// Whether urgent messages share the path with the segments that this end sends.
-    pub(super) const fn is_yielding(&self) -> bool {
-        self.is_yielding
-    }
-
     /// Takes the loss of segments, which shows a full queue only where other flows fill it.
     pub(super) fn on_loss(&mut self, now: Instant) {
         self.rival.on_loss(now);
@@ -399,8 +394,7 @@ impl Control {
             return self.backlog + rate * wire::allowed(self.allowed, rate);
         }
         // Within a train segments do not wait for each other, and what delays a host delays a train once.
-        let allowed = if self.is_yielding { self.allowed / YIELDING_DELAY } else { self.allowed };
-        self.part * (2.0 * self.train - 1.0) + rate * allowed.as_secs_f64() / self.train
+        self.part * (2.0 * self.train - 1.0) + rate * self.allowed.as_secs_f64() / self.train
     }
 
     /// Rate limited to little above the rate of arrivals and to the bounds of the window.
@@ -463,9 +457,6 @@ const YIELDING_CORRECTION: f64 = 1.0;
 /// Gain while urgent messages share the path. With the whole error as correction *c*, both roots of the law are 1/2, so that the
 /// queue falls as fast as possible without a swing (*g* = *c*² / 4).
 const YIELDING_GAIN: f64 = 0.25;
-/// Ratio of the usual allowance for delays to the one while urgent messages share the path: on fast paths the usual one is a
-/// queue of several segments.
-const YIELDING_DELAY: u64 = 10;
 /// Number of segments over which the queueing delay is smoothed.
 const SMOOTHED_OVER: f64 = 8.0;
 /// Number of intervals with the backlog below its target after which growth accelerates. Noise alone seldom lasts so
@@ -562,13 +553,5 @@ mod tests {
         control.set_train(12.0);
         is(control.every(), 12.0);
         is(control.target(1200.0), 0.4 * 23.0 + 1200.0 * 0.005 / 12.0);
-    }
-
-    #[test]
-    fn the_queue_is_shorter_beside_urgent_messages_on_fast_paths() {
-        let mut control = Control::new(&Config::default());
-        let usual = control.target(400.0);
-        control.set_yielding(true);
-        assert!((usual - 2.4).abs() < 1e-9 && (control.target(400.0) - 0.6).abs() < 1e-9);
     }
 }

@@ -100,11 +100,9 @@ impl Path {
             }
             return if self.trains.fill_the_path() { window / train * train } else { window };
         }
-        // Beyond the window, segments that have left the path may wait for one ACK: the `every` segments of the ACK, half as many
-        // while the ACK is late, and beside urgent messages `every` more, because the ACK waits for the end of a message.
+        // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late.
         let every = usize::from(self.usual_every(config));
-        let late = if self.control.is_yielding() { every + every / 2 } else { every / 2 };
-        let held = if self.control.is_starting() { 0 } else { every + late };
+        let held = if self.control.is_starting() { 0 } else { every + every / 2 };
         self.whole_window() + held
     }
 
@@ -160,9 +158,7 @@ impl Path {
         self.unanswered = Some((self.unanswered.map_or(now, |(first, _)| first), now));
         self.timers.stop(Timer::Silence);
         let every = self.every(config);
-        // Beside urgent messages the peer delays an ACK until the end of an urgent message.
-        let longer = if self.control.is_yielding() { gap * u64::from(every) / 2 } else { Duration::ZERO };
-        self.hold = (gap * u64::from(every) + longer).min(config.ack_hold);
+        self.hold = (gap * u64::from(every)).min(config.ack_hold);
         if self.uses_trains() {
             // All parts of a train arrive within a round trip, whatever the rate is.
             self.hold = self.hold.min(self.rtt.srtt().unwrap_or(self.hold));

@@ -79,13 +79,9 @@ impl Room {
         if self.used > self.limit { Err("more than the credit") } else { Ok(()) }
     }
 
-    /// New limit of the peer's credit, if the limit grows by at least 3/8 of the room; with `joins`, for a segment that leaves
-    /// anyway, by at least 1/16. A room that limits the peer, although the application keeps up, doubles as long as `growth`
-    /// permits it.
-    ///
-    /// Of an empty room the peer has more than 5/8. A message that is delivered whole, of up to half of the first room, therefore
-    /// never waits for credit in an empty room.
-    fn grant(&mut self, growth: &mut Growth, joins: bool) -> Option<u64> {
+    /// The new credit if it is worth a chunk. A room that limits the peer, although the application keeps up, doubles as
+    /// long as `growth` permits it.
+    fn grant(&mut self, growth: &mut Growth) -> Option<u64> {
         let keeps_up =
             self.freed - self.freed_at_growth >= self.size && self.used - self.freed <= self.size / 4;
         if self.is_small && keeps_up && growth.take(self.size) {
@@ -93,8 +89,7 @@ impl Room {
             (self.is_small, self.freed_at_growth) = (false, self.freed);
         }
         let limit = self.freed + self.size;
-        let worth = if joins { self.size / 16 } else { self.size * 3 / 8 };
-        if limit - self.limit < worth {
+        if limit - self.limit < self.size / 4 {
             return None;
         }
         self.limit = limit;
@@ -289,9 +284,9 @@ impl Incoming {
         self.next = number + count;
     }
 
-    /// New limit of the peer's credit if it is worth a segment, or with `joins` if it is worth a chunk.
-    pub(super) fn grant(&mut self, growth: &mut Growth, joins: bool) -> Option<u64> {
-        self.room.grant(growth, joins)
+    /// The new credit of the peer, if it is worth a chunk.
+    pub(super) fn grant(&mut self, growth: &mut Growth) -> Option<u64> {
+        self.room.grant(growth)
     }
 }
 

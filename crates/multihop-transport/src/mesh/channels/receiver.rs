@@ -112,7 +112,7 @@ impl ReceiveSide {
         } else {
             self.readable.remove(&(priority, id.0));
         }
-        if let Some(limit) = channel.grant(&mut self.growth, false) {
+        if let Some(limit) = channel.grant(&mut self.growth) {
             self.grants.push((id, limit));
         }
     }
@@ -130,17 +130,9 @@ impl ReceiveSide {
         Some(Received { channel, message, content, is_late })
     }
 
-    /// New credit for the peer since the last call. If one channel has enough new credit for a segment, the segment announces
-    /// smaller credits of other channels too: a segment with credit costs the path as much as any short segment.
+    /// New credit for the peer since the last call.
     pub(super) fn take_grants(&mut self) -> Vec<(ChannelId, u64)> {
-        let mut grants = core::mem::take(&mut self.grants);
-        if !grants.is_empty() {
-            for (&id, channel) in &mut self.channels {
-                let limit = channel.grant(&mut self.growth, true);
-                grants.extend(limit.map(|limit| (ChannelId(id), limit)));
-            }
-        }
-        grants
+        core::mem::take(&mut self.grants)
     }
 
     /// Whether something can be read.

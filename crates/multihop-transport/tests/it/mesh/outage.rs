@@ -135,7 +135,7 @@ fn after_an_outage_commands_come_first_and_nothing_late_is_fresh() {
     assert!((outage..outage + 60).contains(&telemetry.given_up), "{} given up", telemetry.given_up);
     let (first, last) = (command.recovery(), image.recovery());
     println!("last command {first} and last image {last} after the outage");
-    assert!(first < Duration::from_millis(1500) && last > first, "{first} and {last}");
+    assert!(first < Duration::from_millis(1500) && last > first * 2, "{first} and {last}");
     // Fresh telemetry arrives as soon as the path is back.
     let fresh = telemetry.arrived.iter().find(|(_, arrived)| *arrived >= at(END)).expect("telemetry");
     assert!(fresh.1 < at(END + 1000), "{}", fresh.1);
