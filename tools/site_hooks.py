@@ -17,6 +17,8 @@ LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 CLAIMS = re.compile(r"^(?:\* (?:NOT )?(?:HELD|DECIDED|RUN)[ :][^\n]*(?:\n|\Z))+", re.MULTILINE)
 """The claims of an experiment, as `multihop_papers.pages` writes them."""
 CLAIM = re.compile(r"^\* (?P<verdict>[A-Z ]+)(?: \((?P<reason>[^)]*)\))?: (?P<text>.*)$", re.MULTILINE)
+CRATE = re.compile(r"crates/(?P<name>[\w-]+)/README\.md")
+"""The page of a crate in the repository, in whose place the site shows the reference of the crate."""
 NUMBERS = re.compile(r"^\[Three numbers\].*$", re.MULTILINE)
 """Link of the first page to the table of numbers in README.md, in whose place the site shows the table."""
 PLAYGROUND = """<div class="playground" markdown="1">
@@ -122,6 +124,10 @@ def linked(text: str, target: str, place: str) -> str:
             on_site = posixpath.join(on_site, "README.md")
     elif whole in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         on_site = f"project/{whole}"
+    elif crate := CRATE.fullmatch(whole):
+        # HTML, since mkdocs does not find pages that are made after its own.
+        reference = f"rust/{crate['name'].replace('-', '_')}/index.html"
+        return f'<a href="{posixpath.relpath(reference, posixpath.dirname(place) or ".")}">{text}</a>'
     else:
         return text
     relative = posixpath.relpath(on_site, posixpath.dirname(place) or ".")

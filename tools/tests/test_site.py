@@ -8,7 +8,9 @@ import pytest
 import build
 import build_site
 import gallery
+import github_links
 import site_hooks
+import tree
 from multihop_papers import recorded
 
 
@@ -22,11 +24,50 @@ from multihop_papers import recorded
         ("[x](../python/tests/tpa_peer.py)", "wire.md", "x"),
         ("[x](#here) [y](https://example.org/)", "wire.md", "[x](#here) [y](https://example.org/)"),
         ("![x](view.png)", "view.md", "![x](view.png)"),
+        ("[`x-y`](../crates/x-y/README.md)", "rust.md", '<a href="rust/x_y/index.html">`x-y`</a>'),
     ],
 )
 def test_links_lead_to_pages_of_the_site(text: str, place: str, expected: str) -> None:
     found = site_hooks.LINK.sub(lambda link: site_hooks.linked(link["text"], link["target"], place), text)
     assert found == expected
+
+
+def test_links_of_documents_lead_somewhere_on_github() -> None:
+    files = {path.as_posix() for path in tree.files()}
+    documents = [path for path in map(Path, sorted(files)) if github_links.is_document(path)]
+    assert len(documents) > 100
+    assert list(github_links.broken(tree.ROOT, files, documents)) == []
+
+
+def test_links_that_github_does_not_resolve_are_found(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    text = """# One `flow_id`, and *two*?
+
+## Setting
+
+## Setting
+
+<a id="placed"></a>
+
+[a](#one-flow_id-and-two) [b](#setting-1) [c](#placed) [d](../README.md) [e](../docs) <a href="a.md">f</a>
+
+```
+[code](nowhere.md)
+```
+
+[g](#setting-2) [h](#Setting) [i](rust/index.html) [j](../README.md#no) [k](/docs/a.md) `[l](nowhere.md)`
+"""
+    (tmp_path / "docs" / "a.md").write_text(text, encoding="utf-8")
+    (tmp_path / "README.md").write_text("# All\n\n[m](docs/b.md) [n](docs/a.md#placed)\n", encoding="utf-8")
+    files = {"README.md", "docs/a.md"}
+    found = list(github_links.broken(tmp_path, files, [Path("README.md"), Path("docs/a.md")]))
+    assert found == [
+        "README.md:3: docs/b.md is no file of the repository",
+        "docs/a.md:15: #setting-2 is no heading of docs/a.md",
+        "docs/a.md:15: #Setting is no heading of docs/a.md",
+        "docs/a.md:15: rust/index.html is no file of the repository",
+        "docs/a.md:15: ../README.md#no is no heading of README.md",
+    ]
 
 
 def test_the_first_page_shows_the_numbers_of_the_readme() -> None:
