@@ -47,7 +47,8 @@ from typing import Any
 
 import ns3_radios
 import ns3_tables
-from net_study import mean, table
+from net_pages import table
+from net_study import mean
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from statistics import fmean
 from typing import Any
 
 from compare_networks import ALL, Score, run, score, seeds
+from multihop import figure_files, report, theme
 from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.runs import Run, Where, complete
@@ -35,6 +37,7 @@ from multihop_papers.gauntlet.generated import EXPLAINED, Network, network
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "validation" / "mesh-losses.md"
+PICTURE = PAGE.with_suffix(".svg")
 TEXTS = Path(__file__).with_suffix(".toml")
 MESH = "mesh"
 NETWORKS = EXPLAINED[:20]
@@ -95,6 +98,7 @@ def main() -> int:
     print(page)
     if options.write:
         PAGE.write_text(page, encoding="utf-8")
+        PICTURE.write_text(figure(read(page)), encoding="utf-8")
     return 0
 
 
@@ -170,23 +174,70 @@ def dump(worst: Sequence[Loss], folder: Path) -> None:
             path.write_text(text + "\n", encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class Row:
+    """A row of the table of losses."""
+
+    seed: str
+    title: str
+    winner: str
+    drawn: str
+    mean: str
+    low: str
+    high: str
+    cause: str
+
+    @property
+    def verdict(self) -> str:
+        """Whether the best transport is ahead with every seed, with none, or with some."""
+        if float(self.low) > 0:
+            return "HELD"
+        return "NOT HELD" if float(self.high) < 0 else "NOT DECIDED"
+
+
+def rows(again: Sequence[tuple[Loss, Repeated, Repeated]], texts: Mapping[str, Any]) -> Iterator[Row]:
+    """The loss in each network, in the draw and with all seeds."""
+    networks = texts["network"]
+    for loss, mesh, best in again:
+        gaps = [one.utility - other.utility for one, other in zip(best.scores, mesh.scores, strict=True)]
+        drawn, mean, low, high = (f"{value:.2f}" for value in (loss.gap, fmean(gaps), min(gaps), max(gaps)))
+        cause = networks.get(str(loss.drawn.seed), {}).get("group", "not explained")
+        yield Row(str(loss.drawn.seed), loss.drawn.title, loss.winner, drawn, mean, low, high, cause)
+
+
 def lines(
     found: Sequence[Loss], again: Sequence[tuple[Loss, Repeated, Repeated]], texts: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Lines of the page in Markdown: answer, table of losses, causes, and a section for each network."""
-    groups = {group["name"]: group for group in texts["group"]}
-    networks = texts["network"]
-    ahead = sum(loss.winner != MESH for loss in found)
+    """Lines of the page in Markdown."""
+    yield from top(list(rows(again, texts)), sum(loss.winner != MESH for loss in found), len(found), texts)
+    yield ""
+    yield "## Networks"
+    for loss, mesh, best in again:
+        yield ""
+        yield from section(loss, mesh, best, texts["network"].get(str(loss.drawn.seed), {}).get("text", ""))
+
+
+def top(worst: Sequence[Row], ahead: int, drawn: int, texts: Mapping[str, Any]) -> Iterator[str]:
+    """Lines above the sections of networks: answer, claims, figure, setting, command, table, causes."""
     yield "# Where mesh loses"
     yield ""
     yield texts["answer"].strip()
     yield ""
+    for row in worst:
+        claim = f"`{row.winner}` is ahead of `mesh` in network {row.seed}"
+        yield f"* {row.verdict}: {claim} ({row.mean}, from {row.low} to {row.high})"
+    yield ""
+    finding, caption = f"**{finding_of(worst)}**", "Mean loss with all seeds, and its range."
+    yield f"![{finding_of(worst)} {caption}]({PICTURE.name})"
+    yield ""
+    yield f"{finding} {caption}"
+    yield ""
     yield (
-        f"In {ahead} of {len(found)} networks drawn at random one of {len(KINDS)} other transports has a "
-        "higher score than `mesh`: the mean over flows of ln(1 + goodput in kb/s). "
-        f"The {len(again)} networks with the largest loss run with all {len(ALL)} built-in transports. "
-        f"The best transport and `mesh` then run with {REPEATS} seeds. "
-        "No constant was chosen on these networks."
+        f"**Setting.** In {ahead} of {drawn} networks drawn at random one of {len(KINDS)} other transports "
+        "has a higher score than `mesh`: the mean over flows of ln(1 + goodput in kb/s). "
+        f"The {len(worst)} networks with the largest loss run with all {len(ALL)} built-in transports. "
+        f"The best transport and `mesh` then run with {REPEATS} seeds. A claim is held if the best transport "
+        "is ahead with every seed. No constant was chosen on these networks."
     )
     yield ""
     yield "```"
@@ -194,33 +245,56 @@ def lines(
     yield "multihop run FOLDER/SEED-TRANSPORT.json --trace --out TRACE"
     yield "```"
     yield ""
+    yield '<details markdown="1">'
+    yield "<summary>Table of losses</summary>"
+    yield ""
     yield "| seed | network | best | loss in the draw | loss with 3 seeds | cause |"
     yield "|---|---|---|--:|--:|---|"
-    for loss, mesh, best in again:
-        gaps = [one.utility - other.utility for one, other in zip(best.scores, mesh.scores, strict=True)]
-        cells = (
-            f"[{loss.drawn.seed}](#{loss.drawn.seed})",
-            loss.drawn.title,
-            f"`{loss.winner}`",
-            f"{loss.gap:.2f}",
-            f"{fmean(gaps):.2f} ({min(gaps):.2f} to {max(gaps):.2f})",
-            networks.get(str(loss.drawn.seed), {}).get("group", "not explained"),
-        )
-        yield "| " + " | ".join(cells) + " |"
+    for row in worst:
+        first = (f"[{row.seed}](#{row.seed})", row.title, f"`{row.winner}`")
+        yield f"| {' | '.join(first)} | {row.drawn} | {row.mean} ({row.low} to {row.high}) | {row.cause} |"
     yield ""
     yield "A seed also draws the places of fields and of walking nodes; other networks keep theirs."
     yield ""
-    yield "Tables are made by the command. Causes, groups and explanations were written by hand, from traces."
+    yield "</details>"
     yield ""
     yield "## Causes"
-    for name, group in groups.items():
-        yield ""
-        yield f"**{name.capitalize()}.** {group['text'].strip()}"
     yield ""
-    yield "## Networks"
-    for loss, mesh, best in again:
+    yield "Causes and explanations were written by hand, from traces."
+    for group in texts["group"]:
         yield ""
-        yield from section(loss, mesh, best, networks.get(str(loss.drawn.seed), {}).get("text", ""))
+        yield f"**{group['name'].capitalize()}.** {group['text'].strip()}"
+
+
+def finding_of(worst: Sequence[Row]) -> str:
+    """Title of the figure: in how many networks the loss is there with every seed."""
+    sure = sum(row.verdict == "HELD" for row in worst)
+    return f"In {sure} of {len(worst)} networks `mesh` loses with every seed."
+
+
+def read(page: str) -> list[Row]:
+    """The rows in the table of a page."""
+    return [Row(*match.groups()) for match in ROW.finditer(page)]
+
+
+ROW = re.compile(
+    r"^\| \[(\d+)\]\(#\d+\) \| (.+?) \| `(.+?)` \| (\S+) \| (\S+) \((\S+) to (\S+)\) \| (.+?) \|$",
+    re.MULTILINE,
+)
+
+
+def figure(worst: Sequence[Row]) -> str:
+    """The losses and their ranges, as SVG."""
+    drawn, axes = report.new_figure("score of the best transport less that of mesh", "")
+    look = theme.other(0)
+    for place, row in enumerate(worst):
+        mean, low, high = (float(value) for value in (row.mean, row.low, row.high))
+        error = [[mean - low], [high - mean]]
+        axes.errorbar(mean, place, xerr=error, color=look.colour, marker=look.marker, linestyle="", capsize=3)
+    axes.axvline(0.0, color="0.45", linewidth=1.2)
+    axes.set_yticks(range(len(worst)), [f"{row.seed}: {row.winner}" for row in worst])
+    axes.invert_yaxis()
+    return figure_files.figure_file(drawn)
 
 
 def section(loss: Loss, mesh: Repeated, best: Repeated, text: str) -> Iterator[str]:

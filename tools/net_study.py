@@ -28,8 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import net_pages
+from net_pages import CPU, INTACT, PAGES, Measured, Table
+
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ROOT / "docs" / "validation"
 MULTIHOP = str(ROOT / "target" / "release" / "multihop")
 IMPAIR = str(ROOT / "target" / "release" / "examples" / "impair")
 QUIC = str(ROOT / "tools" / "quic" / "target" / "release" / "multihop-quic")
@@ -48,11 +50,13 @@ def main() -> int:
     parser.add_argument("--megabytes", type=int, default=10, help="for relay: size of the file")
     options = parser.parse_args()
     build()
-    page = {"lossy": lossy, "long": long, "local": local, "relay": relay}[options.study](options)
+    title, setting, tables = {"lossy": lossy, "long": long, "local": local, "relay": relay}[options.study](
+        options
+    )
     again = " ".join(["python3", "tools/net_study.py", *sys.argv[1:]])
-    path = PAGES / f"net-{options.study}.md"
-    path.write_text(page.replace("COMMAND", f"`{again}`"), encoding="utf-8")
-    print(page)
+    page = net_pages.page(options.study, Measured(title, setting, again, tables))
+    (PAGES / f"net-{options.study}.md").write_text(page, encoding="utf-8")
+    print(f"{page}\n.venv/bin/python tools/net_pages.py draws the figure", flush=True)
     return 0
 
 
@@ -62,6 +66,10 @@ def build() -> None:
     subprocess.run([*cargo, "-p", "multihop-cli"], cwd=ROOT, check=True)
     subprocess.run([*cargo, "-p", "multihop-testkit", "--example", "impair"], cwd=ROOT, check=True)
     subprocess.run([*cargo], cwd=ROOT / "tools" / "quic", check=True)
+
+
+Page = tuple[str, str, Sequence[Table]]
+"""Title, setting and tables of a page."""
 
 
 @dataclass(frozen=True)
@@ -115,59 +123,39 @@ LOSSES = {
 }
 
 
-def lossy(options: argparse.Namespace) -> str:
+def lossy(options: argparse.Namespace) -> Page:
     """Goodput over a slow path with losses."""
     compared = flows("10.77.0.2", options.seconds)
     rows = goodputs(compared, "--rate 2 --delay 20 --queue 50", LOSSES, options)
-    return f"""# TPA, mesh, TCP and QUIC over a slow path with losses
-
-Measures goodput when the channel loses packets, without congestion.
-
-## Setting
-
-Two network namespaces with a user-space link between them (`impair path`): 2 Mb/s, 20 ms each way, a queue of
+    setting = f"""Two network namespaces with a user-space link between them (`impair path`): 2 Mb/s, 20 ms each way, a queue of
 50 packets, packets of up to 1500 bytes. Losses are random for each packet in both directions, ACKs included; bursts last 50 ms in
 the mean, 8 packets at the full rate. Each run has one flow of {options.seconds:g} s, measured from its start; {options.seeds} runs of
 each case with different losses, {options.jobs} in parallel; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by
 iperf3, its congestion control set explicitly. QUIC is quinn with its defaults. TPA and mesh are plain; TPA is in its profile for
-real networks.
-
-Command: COMMAND.
-
-## Results
-
-Goodput, Mb/s, by packet loss:
-
-{table(["transport", *LOSSES], rows)}
-"""
+real networks."""
+    return (
+        "TPA, mesh, TCP and QUIC over a slow path with losses",
+        setting,
+        [Table("Goodput, Mb/s, by packet loss", ["transport", *LOSSES], rows)],
+    )
 
 
 FEW_LOSSES = {"none": "", "0.1%": "--loss 0.001", "2%": "--loss 0.02"}
 
 
-def long(options: argparse.Namespace) -> str:
+def long(options: argparse.Namespace) -> Page:
     """Goodput over a path with thousands of segments on the way."""
     compared = [flow for flow in flows("10.77.0.2", options.seconds) if not flow.name.startswith("TPA")]
     rows = goodputs(compared, "--rate 200 --delay 50 --queue 1000", FEW_LOSSES, options)
-    return f"""# mesh, TCP and QUIC over a fast and long path
-
-Measures goodput where 1700 segments are on the way, without any setting.
-
-## Setting
-
-Two network namespaces with a user-space link between them (`impair path`): 200 Mb/s, 50 ms each way, a queue of
+    setting = f"""Two network namespaces with a user-space link between them (`impair path`): 200 Mb/s, 50 ms each way, a queue of
 1000 packets, packets of up to 1500 bytes. Losses are random for each packet in both directions. Each run has one flow of
 {options.seconds:g} s, measured from its start, so that a slow start counts; {options.seeds} runs of each case with different losses, {options.jobs}
-at a time; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by iperf3. QUIC is quinn with its defaults; mesh is plain.
-
-Command: COMMAND.
-
-## Results
-
-Goodput, Mb/s, by packet loss:
-
-{table(["transport", *FEW_LOSSES], rows)}
-"""
+at a time; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by iperf3. QUIC is quinn with its defaults; mesh is plain."""
+    return (
+        "mesh, TCP and QUIC over a fast and long path",
+        setting,
+        [Table("Goodput, Mb/s, by packet loss", ["transport", *FEW_LOSSES], rows)],
+    )
 
 
 def goodputs(
@@ -217,7 +205,7 @@ class Cost:
     cpu_per_gb: float
 
 
-def local(options: argparse.Namespace) -> str:
+def local(options: argparse.Namespace) -> Page:
     """Throughput and CPU time without a limiting network."""
     parts = []
     for place, host in [("Loopback", "127.0.0.1"), ("A veth pair between two namespaces", "10.0.0.2")]:
@@ -230,26 +218,14 @@ def local(options: argparse.Namespace) -> str:
             [name, mean([run.mbps for run in costs], 0), mean([run.cpu_per_gb for run in costs], 1)]
             for name, costs in runs.items()
         ]
-        columns = ["transport", "Mb/s", "CPU seconds per 10^9 bytes"]
-        parts.append(f"{place}:\n\n{table(columns, rows)}")
+        columns = ["transport", "Mb/s", CPU]
+        parts.append(Table(place, columns, rows))
     load = os.getloadavg()[1]
-    return f"""# What a byte costs
-
-Measures the CPU time of TPA and mesh per byte, compared with TCP in the kernel and QUIC, if the network is not the bottleneck.
-
-## Setting
-
-One flow of {options.seconds:g} s, {options.seeds} runs, 95% Student-t intervals. Both ends are on one machine with {os.cpu_count()} processors, which
+    setting = f"""One flow of {options.seconds:g} s, {options.seeds} runs, 95% Student-t intervals. Both ends are on one machine with {os.cpu_count()} processors, which
 had other load too (load average {load:.1f}). CPU time is that of all programs of a run, in user and kernel mode, per
 10^9 bytes delivered. TCP is the kernel's ({os.uname().release}) by iperf3; QUIC is quinn with its defaults; TPA and mesh are `multihop perf`, encrypted with a
-token unless marked as plain.
-
-Command: COMMAND.
-
-## Results
-
-{(chr(10) * 2).join(parts)}
-"""
+token unless marked as plain."""
+    return "What a byte costs", setting, parts
 
 
 def local_flows(host: str, seconds: float) -> list[Flow]:
@@ -319,7 +295,7 @@ RELAY_RATE = 10.0
 FAULTS = f"--rate {RELAY_RATE:g} --loss 0.2 --duplicate 0.05 --reorder 0.1 --corrupt 0.01"
 
 
-def relay(options: argparse.Namespace) -> str:
+def relay(options: argparse.Namespace) -> Page:
     """Files through a relay with faults."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file"
@@ -335,25 +311,13 @@ def relay(options: argparse.Namespace) -> str:
                 share = f"{mbps / RELAY_RATE:.0%}"
                 rows.append([f"{name}, cwnd_max {cwnd_max}", "yes", f"{seconds:.0f}", f"{mbps:.2f}", share])
                 print(rows[-1], flush=True)
-    columns = ["configuration", "hash matches", "seconds", "Mb/s", "of the relay's rate"]
-    return f"""# A file through a bad relay
-
-Measures whether a file arrives intact, and how long the transfer takes.
-
-## Setting
-
-A file of {options.megabytes} MB of random bytes by `multihop send` and `multihop recv` on one machine. The relay between them has {RELAY_RATE:g} Mb/s;
+    columns = ["configuration", INTACT, "seconds", "Mb/s", "of the relay's rate"]
+    setting = f"""A file of {options.megabytes} MB of random bytes by `multihop send` and `multihop recv` on one machine. The relay between them has {RELAY_RATE:g} Mb/s;
 of the datagrams in each direction 20% are lost, 5% duplicated, 10% held back for up to 20 ms and thus reordered, and 1% have one bit
 flipped (`impair relay` and `path`, seed 1). The hash is SHA-256 of the whole file. A relay between sockets sends damaged
 datagrams with a new, correct UDP checksum, unlike real links, and plain TPA relies on that checksum. Plain TPA is therefore
-measured over the link between namespaces, which damages packets below UDP.
-
-Command: COMMAND.
-
-## Results
-
-{table(columns, rows)}
-"""
+measured over the link between namespaces, which damages packets below UDP."""
+    return "A file through a bad relay", setting, [Table("Transfers of the file", columns, rows)]
 
 
 def by_relay(file: Path, cwnd_max: int) -> float:
@@ -397,12 +361,6 @@ def same(sent: Path, received: Path) -> None:
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (sent, received)]
     if digests[0] != digests[1]:
         raise SystemExit(f"{received} differs from {sent}")
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table whose first column is text and the others numbers."""
-    lines = [columns, ["---", *["--:"] * (len(columns) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def mean(values: Sequence[float], digits: int = 3) -> str:

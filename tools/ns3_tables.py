@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from net_study import mean, table
+from net_pages import table
+from net_study import mean
 
 Values = Mapping[str, float]
 """Values of one run, by the names of the table's columns or rows."""

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from net_study import table
+from net_pages import table
 
 FRAMES = 300
 INTERVAL = 0.1  # s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,20 @@ def test_the_page_shows_each_loss_with_all_seeds_and_its_flows() -> None:
         mesh_losses.lines([loss], [(loss, repeated(100.0, 300.0), repeated(200.0, 500.0))], texts)
     )
     assert "| 2.00 | 1.50 (1.00 to 2.00) | queues |" in page
+    assert "* HELD: `cubic` is ahead of `mesh` in network 3005 (1.50, from 1.00 to 2.00)" in page
+    assert "**In 1 of 1 networks `mesh` loses with every seed.**" in page
     assert "| 0: 0 to " in page
     assert "| 100 | 200 | 10.0% | 10.0% | 20 | 20 |" in page
     assert page.endswith("It waits.")
+
+
+def test_answer_claims_and_figure_are_those_of_the_table() -> None:
+    page = mesh_losses.PAGE.read_text(encoding="utf-8")
+    worst = mesh_losses.read(page)
+    assert len(worst) == mesh_losses.WORST
+    ahead, drawn = (int(word) for word in re.findall(r"In (\d+) of (\d+) networks drawn", page)[0])
+    assert page.startswith("\n".join(mesh_losses.top(worst, ahead, drawn, TEXTS)))
+    assert mesh_losses.PICTURE.read_text(encoding="utf-8") == mesh_losses.figure(worst)
 
 
 def test_scenarios_are_written_with_both_transports(tmp_path: Path) -> None:
