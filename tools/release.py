@@ -20,6 +20,7 @@ import gzip
 import json
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -249,23 +250,32 @@ def web(_: Sequence[System]) -> None:
 def wheels(systems: Sequence[System]) -> None:
     """Wheels for old versions of glibc."""
     for system in systems:
-        wheel(system.gnu, f"--zig --compatibility {MANYLINUX}")
+        # Of the other processor, qemu would need the loader and the C library to run the wheel's command.
+        command = static_words(system) if system.runner else ""
+        wheel(system.gnu, f"--zig --compatibility {MANYLINUX}", command)
 
 
 def musl_wheels(systems: Sequence[System]) -> None:
     """Wheels for distributions with musl, such as Alpine."""
     for system in systems:
-        # A shared library is not static.
-        wheel(system.musl, f"--zig --compatibility {MUSLLINUX}", "-Ctarget-feature=-crt-static")
+        # A shared library is not static. The wheel's command needs the loader of musl, which is missing here.
+        flag = "-Ctarget-feature=-crt-static"
+        wheel(system.musl, f"--zig --compatibility {MUSLLINUX}", static_words(system), flag)
 
 
-def wheel(target: str, words: str, *flags: str) -> None:
-    """Build a wheel with Zig as the linker."""
+def static_words(system: System) -> str:
+    """Words of a shell that run the static command of a system."""
+    return shlex.join([*system.runner, str(static(system))])
+
+
+def wheel(target: str, words: str, command: str, *flags: str) -> None:
+    """Build a wheel with Zig as the linker. If its command cannot run here, `command` writes its pages."""
     if build.run_quietly("rustup", "target", "add", target):
         raise build.MissingError(f"rustup target add {target} failed")
     more = {
         "MATURIN_PEP517_ARGS": f"--target {target} {words}",
         "CARGO_ENCODED_RUSTFLAGS": "\x1f".join((os.environ["CARGO_ENCODED_RUSTFLAGS"], *flags)),
+        "MULTIHOP_COMMAND": command,
     }
     run(tools() / "python", "-m", "pip", *WHEEL, ROOT, **more)
 

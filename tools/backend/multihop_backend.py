@@ -3,8 +3,8 @@
 On Linux the command is a launcher of a few kilobytes, and its code is in the extension module: the wheel has
 the simulator once. The launcher loads the module without Python, and `weakened` makes that possible.
 
-The command itself writes its pages and completions, so that they agree with it. It must therefore run where
-it is built.
+The command itself writes its pages and completions, so that they agree with it. Where the command of the
+wheel cannot run, the variable MULTIHOP_COMMAND has the words of one that can.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
+import shlex
 import struct
 import subprocess
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,7 +69,8 @@ def build_wheel(
     share = "-".join(name.split("-")[:2]) + ".data/data/share"
     wheel = Path(wheel_directory) / name
     module = module_of(wheel)
-    texts = {f"{share}/{path}": page for path, page in pages(command, module).items()}
+    with runnable(command, module) as words:
+        texts = {f"{share}/{path}": page for path, page in pages(words).items()}
     extend(wheel, {MODULE: module, **lists_of_parts(wheel), **texts}, {COMMAND: command})
     return name
 
@@ -196,18 +200,27 @@ def is_of_python(module: bytes, name: int) -> bool:
     return module.startswith((b"Py", b"_Py"), name)
 
 
-def pages(command: bytes, module: bytes) -> dict[str, bytes]:
-    """Manual pages and completions of the command, for the folder `share` of an installation."""
+@contextmanager
+def runnable(command: bytes, module: bytes) -> Iterator[list[str]]:
+    """Words that run the command of a wheel, or those of MULTIHOP_COMMAND, which writes the same pages."""
+    if words := shlex.split(os.environ.get("MULTIHOP_COMMAND", "")):
+        yield words
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        program = install(Path(folder), command)
+        (Path(folder) / MODULE).write_bytes(module)
+        yield [str(program)]
+
+
+def pages(words: Sequence[str]) -> dict[str, bytes]:
+    """Manual pages and completions of a command, for the folder `share` of an installation."""
     with tempfile.TemporaryDirectory() as scratch:
-        program = install(Path(scratch), command)
-        (Path(scratch) / MODULE).write_bytes(module)
         folder = Path(scratch) / "pages"
-        folder.mkdir()
-        subprocess.run([program, "manual", folder], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([*words, "manual", folder], stdout=subprocess.DEVNULL, check=True)
         found = {f"man/man1/{page.name}": page.read_bytes() for page in sorted(folder.iterdir())}
-        for shell, path in COMPLETIONS.items():
-            done = subprocess.run([program, "completions", shell], stdout=subprocess.PIPE, check=True)
-            found[path] = done.stdout
+    for shell, path in COMPLETIONS.items():
+        done = subprocess.run([*words, "completions", shell], stdout=subprocess.PIPE, check=True)
+        found[path] = done.stdout
     return found
 
 

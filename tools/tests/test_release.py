@@ -1,4 +1,5 @@
 import os
+import platform
 import subprocess
 import tarfile
 import tomllib
@@ -86,6 +87,22 @@ def test_a_list_of_parts_in_a_wheel_does_not_name_the_folder_of_the_build(tmp_pa
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("a.cyclonedx.json", f"path+{build.ROOT.as_uri()}/crates/a#1")
     assert multihop_backend.lists_of_parts(wheel) == {"a.cyclonedx.json": b"path+file:///multihop/crates/a#1"}
+
+
+def test_a_wheel_whose_command_cannot_run_here_gets_its_pages_from_the_static_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: list[tuple[str, str]] = []
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(release, "static", lambda system: Path("/a b") / system.name)
+    monkeypatch.setattr(release, "wheel", lambda target, _, command, *__: built.append((target, command)))
+    release.wheels(list(release.SYSTEMS.values()))
+    release.musl_wheels([release.SYSTEMS["x86_64"]])
+    assert built == [
+        ("x86_64-unknown-linux-gnu", ""),
+        ("aarch64-unknown-linux-gnu", "qemu-aarch64-static '/a b/aarch64'"),
+        ("x86_64-unknown-linux-musl", "'/a b/x86_64'"),
+    ]
 
 
 def test_two_builds_of_a_fresh_clone_are_compared(

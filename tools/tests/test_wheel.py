@@ -126,6 +126,18 @@ def unpacked(wheel: Path, folder: Path) -> Path:
     return command
 
 
+def test_pages_of_a_command_that_cannot_run_come_from_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other = tmp_path / "other command"
+    other.write_text('case $1 in manual) mkdir "$2" && echo page > "$2/a.1";; *) echo for $2;; esac\n')
+    monkeypatch.setenv("MULTIHOP_COMMAND", f"sh '{other}'")
+    with multihop_backend.runnable(b"a program for another processor", b"") as words:
+        found = multihop_backend.pages(words)
+    assert found["man/man1/a.1"] == b"page\n"
+    assert found["bash-completion/completions/multihop"] == b"for bash\n"
+
+
 def test_the_exit_code_of_the_launcher_is_that_of_the_command(wheel: Path, tmp_path: Path) -> None:
     command = unpacked(wheel, tmp_path)
     for words, code in (["--version"], 0), (["check", "missing.toml"], 2):
