@@ -112,7 +112,12 @@ def interfaces() -> int:
     print(f"compared with {earlier}: {', '.join(crates)}", flush=True)
     words = [word for name in crates for word in ("--package", name)]
     options = ["--default-features", "--baseline-rev", earlier]
-    return subprocess.run(["cargo", "semver-checks", *words, *options], cwd=build.ROOT).returncode
+    build.TARGET.mkdir(parents=True, exist_ok=True)
+    # In one folder, crates share what they are compiled from. A new one has no documents of earlier checks.
+    with tempfile.TemporaryDirectory(dir=build.TARGET) as folder:
+        environment = {**os.environ, "CARGO_TARGET_DIR": folder}
+        command = ["cargo", "semver-checks", *words, *options]
+        return subprocess.run(command, cwd=build.ROOT, env=environment).returncode
 
 
 def earlier_version() -> str:
