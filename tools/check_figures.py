@@ -7,6 +7,10 @@
 No text is cut off at a border or covers another text, and no legend lies on data. Entries of a legend
 differ in line or marker, not in colour alone. A figure has colours for dark pages, and no box stays white.
 Widths of text are those of DejaVu Sans, the first font that the figures name.
+
+Each page below docs/ gives its figures a title that states a finding: a verb or a comparison, not the names
+of axes and parameters. On pages of results the title is in bold behind the figure, on other pages it is the
+figure's alternative text.
 """
 
 from __future__ import annotations
@@ -32,6 +36,23 @@ POINT = re.compile(r"(-?[\d.]+)[ ,]+(-?[\d.]+)")
 COLOUR = re.compile(r"#([0-9a-f]{6})\b", re.IGNORECASE)
 DASHES = re.compile(r"stroke-dasharray: ?([^;]*)")
 HREF = "{http://www.w3.org/1999/xlink}href"
+RESULTS = ("papers", "validation", "emulated")
+"""Folders with pages of results."""
+PLACE = re.compile(
+    r"<!-- figure (?P<plot>\S+) -->\n\[[^\]]*\]\([^)]*\): |"
+    r"!\[(?P<alt>[^\]]*)\]\((?P<file>[^)]*\.svg)\)(?:\n\n)?"
+)
+"""The place of a figure in a page, up to its title."""
+BOLD = re.compile(r"\*\*(.+?)\*\*")
+RELATIVE = re.compile(r"\b(?:that|which|who|whose|where|at which)\b[^,.;:]*")
+"""A relative clause: its verb states nothing about the figure."""
+STATED = re.compile(
+    r"\b(?:is|are|has|have|ranges?|var(?:y|ies)|delivers?|takes?|differs?|changes?|grows?|falls?|rises?|loses?|"
+    r"leaves?|arrives?|costs?|needs?|stays?|keeps?|pauses?|jumps?|reach(?:es)?|misses|miss|waits?|halves|doubles?|"
+    r"agrees?|follows?|depends?|decreases?|increases?|times as|highest|lowest|"
+    r"(?:more|less|fewer|higher|lower|longer|shorter|better|worse) than)\b"
+)
+"""A verb of a main clause, or a comparison."""
 GRID = ("#b0b0b0", "stroke-opacity")
 """Parts of styles that only lines of the grid have."""
 REACH = 45
@@ -67,13 +88,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the problems of each figure; 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
-    files = parser.parse_args(arguments).files or sorted((ROOT / "docs").rglob("*.svg"))
+    chosen = parser.parse_args(arguments).files
+    files = chosen or sorted((ROOT / "docs").rglob("*.svg"))
     found = {path: problems(path.read_text(encoding="utf-8")) for path in files}
+    for path in [] if chosen else sorted((ROOT / "docs").rglob("*.md")):
+        found[path] = [
+            f'the title of {figure} states no finding: "{title}"'
+            for figure, title in titles(path)
+            if not states_a_finding(title)
+        ]
     for path, lines in found.items():
         for line in lines:
             print(f"{path}: {line}")
     print(f"{len(files)} figures, {sum(map(bool, found.values()))} with problems")
     return 1 if any(found.values()) else 0
+
+
+def titles(page: Path) -> Iterator[tuple[str, str]]:
+    """The figures of a page, and their titles; empty where a page of results has none."""
+    text = page.read_text(encoding="utf-8")
+    of_results = page.parent.name in RESULTS
+    for found in PLACE.finditer(text):
+        bold = BOLD.match(text, found.end())
+        yield found["plot"] or found["file"], (bold[1] if bold else "") if of_results else found["alt"] or ""
+
+
+def states_a_finding(title: str) -> bool:
+    """Whether a sentence of a title has a verb or a comparison in its main clause."""
+    clauses = (RELATIVE.sub("", sentence.split(";")[0]) for sentence in re.split(r"(?<=\.)\s+", title))
+    return any(STATED.search(clause) for clause in clauses)
 
 
 class Mark(NamedTuple):

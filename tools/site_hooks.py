@@ -13,6 +13,8 @@ PLOT = re.compile(r"<!-- figure (?P<figure>\S+) -->\n\[[^\]]*\]\((?P<numbers>[^)
 """Text of pages of results in the place of a figure, as `multihop_papers.recorded` writes it."""
 FINDING = re.compile(r"(?:(\*\*.*?\*\*) )?(.*)")
 """Finding of a figure in front of its caption."""
+TITLED = re.compile(r"^(!\[[^\]]*\]\([^)]*\))\n\n(\*\*.+?\*\*) ", re.MULTILINE)
+"""A figure of results that is a file, with its finding behind it: the site shows the finding above it."""
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 CLAIMS = re.compile(r"^(?:\* (?:NOT )?(?:HELD|DECIDED|RUN)[ :][^\n]*(?:\n|\Z))+", re.MULTILINE)
 """The claims of an experiment, as `multihop_papers.pages` writes them."""
@@ -60,6 +62,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = markdown.replace("<!-- playground -->", shown)
         markdown = NUMBERS.sub(lambda _: numbers(), markdown)
     markdown = PLOT.sub(lambda plot: shown_figure(plot, place), markdown)
+    markdown = TITLED.sub(r"\2\n\n\1\n\n", markdown)
     markdown = CLAIMS.sub(lambda claims: cards(claims[0]), markdown)
     return LINK.sub(lambda link: linked(link["text"], link["target"], place), markdown)
 

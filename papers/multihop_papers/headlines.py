@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -12,6 +12,7 @@ from multihop.run_charts import SERIES_LABELS
 from multihop.stats import Interval
 from multihop_papers.declare import Axis, Plot
 from multihop_papers.recorded import Recorded
+from multihop_papers.sentences import extremes
 from multihop_papers.study import Values
 
 NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ± ([\d.]+))?")
@@ -56,7 +57,7 @@ def of_tables(blocks: Sequence[str]) -> str:
             for number, row in enumerate(rows)
         }
         found = {names[place, number]: _interval(rows[number][place]) for place, number in names}
-        return _extremes(label, {name: mean for name, mean in found.items() if mean is not None})
+        return extremes(label, {name: mean for name, mean in found.items() if mean is not None})
     return ""
 
 
@@ -83,11 +84,11 @@ def _of_lines(study: Recorded, plot: Plot) -> str:
             if plot.by and _value(study, cell, plot.x) == value
         }
         if len(here) > 1:
-            return _extremes(_label(study, plot), here, _both(_where(study, plot), _at(axis, value)))
+            return extremes(_label(study, plot), here, _both(_where(study, plot), _at(axis, value)))
     ends = {
         _at(axis, _value(study, cell, plot.x)).removeprefix("with "): found for cell, found in cells.items()
     }
-    return _extremes(_label(study, plot), ends, _where(study, plot))
+    return extremes(_label(study, plot), ends, _where(study, plot))
 
 
 def _of_bars(study: Recorded, plot: Plot) -> str:
@@ -96,7 +97,7 @@ def _of_bars(study: Recorded, plot: Plot) -> str:
         ", ".join(_named(study, cell, name) for name in names): mean
         for cell, mean in _cells(study, plot).items()
     }
-    return _extremes(_label(study, plot), found, _where(study, plot))
+    return extremes(_label(study, plot), found, _where(study, plot))
 
 
 def _of_dots(study: Recorded, plot: Plot) -> str:
@@ -133,59 +134,8 @@ def _of_series(study: Recorded, plot: Plot) -> str:
     return f"With {widest} the {label} varies most, from {low:.3g} to {high:.3g} {unit}".strip() + "."
 
 
-def _extremes(label: str, found: Mapping[str, Interval], where: str = "") -> str:
-    """A sentence about the largest and the smallest of some means.
-
-    The sentence calls them the highest and the lowest only if no other interval overlaps with theirs.
-    """
-    if len(found) < 2:
-        return ""
-    found = {name.removeprefix("with "): mean for name, mean in found.items()}
-    order = sorted(found, key=lambda name: found[name].mean)
-    low, high = order[0], order[-1]
-    name, unit = _spoken(label)
-    is_plural = bool(PLURAL.match(name))
-    subject = f"{'' if POSSESSIVE.match(name) else 'the '}{name}{',' if ', ' in name else ''}"
-    means = f"from {found[low]}{unit} ({low}) to {found[high]}{unit} ({high})"
-    ranges = f"{subject} {'range' if is_plural else 'ranges'} {means}"
-    if str(found[low]) == str(found[high]):
-        text = f"{subject} {'are' if is_plural else 'is'} {found[low]}{unit} everywhere."
-    elif found[low].high >= found[high].low:
-        text = f"{ranges}, with intervals that overlap."
-    elif all(found[one].high < found[other].low for one, other in (order[:2], order[-2:])):
-        ends = f"highest with {high} ({found[high]}{unit}) and lowest with {low} ({found[low]}{unit})"
-        text = f"{subject} {'are' if is_plural else 'is'} {ends}."
-    else:
-        # The interval of another mean overlaps with one of the two.
-        text = f"{ranges}."
-    whole = f"{where}, {text}" if where else text
-    return whole[:1].upper() + whole[1:]
-
-
-def _spoken(label: str) -> tuple[str, str]:
-    """A label as a name within a sentence, and its unit as it follows a number."""
-    for short, long in LABELS.items():
-        if label == short or label.startswith(f"{short}, "):
-            label = label.replace(short, long, 1)
-    name, comma, unit = label.replace(" / ", " per ").rpartition(", ")
-    return (name, f" {unit}".replace(" %", "%")) if comma else (unit, "")
-
-
-LABELS = {
-    "kb/s": "throughput, kb/s",
-    "all": "sum of all goodputs",
-    "RTT": "round-trip time",
-    "wrong": "share of wrong identifications",
-    "wrong with both metrics": "share of wrong identifications with both metrics",
-    "first": "goodput of the first flow",
-    "ADTCP": "throughput of ADTCP",
-    "Reno": "throughput of Reno",
-}
-"""Names of metrics whose labels are short, because they head columns."""
 SPREAD = re.compile(r"([^.|]+, \S+|share of [^.|]+)\. ")
 """The metric in front of the caption of a table whose columns are values of an axis."""
-POSSESSIVE = re.compile(r"\w+'s ")
-PLURAL = re.compile(r"(\w+ )?\w+[^s'\W]s\b(?! index)")
 
 
 def _cells(study: Recorded, plot: Plot) -> dict[Values, Interval]:

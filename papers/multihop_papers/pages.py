@@ -51,8 +51,8 @@ class Page(Protocol):
     def table(self, table: pl.DataFrame, caption: str, links: Mapping[str, str] = NO_LINKS) -> None:
         """Add a table; what stands in its first column may lead to a section."""
 
-    def figure(self, figure: Figure, caption: str) -> None:
-        """Add a figure to the page."""
+    def titled(self, figure: Figure, finding: str, caption: str) -> None:
+        """Add a figure to the page, with its finding as title."""
 
     def plot(self, figure: Figure, caption: str, numbers: str) -> None:
         """Add a figure that is drawn from the means in a file."""
@@ -60,6 +60,10 @@ class Page(Protocol):
 
 class Html(Report):
     """A page of HTML, which contains its figures."""
+
+    def titled(self, figure: Figure, finding: str, caption: str) -> None:
+        """Add a figure; its finding is the begin of its caption."""
+        self.figure(figure, f"{finding} {caption}")
 
     def plot(self, figure: Figure, caption: str, numbers: str) -> None:  # noqa: ARG002, of Page
         """Add a figure; the page has its numbers, too."""
@@ -106,10 +110,11 @@ class Markdown:
         rows = [table.columns, ["---"] * table.width, *cells]
         self.parts.append(f"{_escaped(caption)}\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows))
 
-    def figure(self, figure: Figure, caption: str) -> None:
-        """Add a figure to the page."""
+    def titled(self, figure: Figure, finding: str, caption: str) -> None:
+        """Add a figure to the page, with its finding as title."""
         name = self._add(figure)
-        self.parts.append(f"![{caption}]({name})\n\n{_escaped(caption)}")
+        finding, caption = _escaped(finding), _escaped(caption)
+        self.parts.append(f"![{finding} {caption}]({name})\n\n**{finding}** {caption}")
 
     def plot(self, figure: Figure, caption: str, numbers: str) -> None:
         """Add a link to the numbers of a figure, which the site replaces by the figure."""
@@ -340,8 +345,8 @@ def _results(page: Page, study: Study) -> None:
         match part:
             case str():
                 page.text(part)
-            case (Figure() as figure, caption):
-                page.figure(figure, caption)
+            case (Figure() as figure, caption, finding):
+                page.titled(figure, finding, caption)
             case (pl.DataFrame() as frame, caption):
                 page.table(frame, caption)
 

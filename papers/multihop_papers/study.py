@@ -131,7 +131,7 @@ class Study:
     """Processor time that all its runs took, s."""
     folder: Path | None = None
     """Where its runs are kept."""
-    parts: list[str | tuple[pl.DataFrame, str] | tuple[Figure, str]] = field(default_factory=list)
+    parts: list[str | tuple[pl.DataFrame, str] | tuple[Figure, str, str]] = field(default_factory=list)
     """Additions of `more` to the report: texts, tables and figures."""
     found: list[Verdict] = field(default_factory=list)
     """The verdicts of `more`."""
@@ -293,9 +293,9 @@ class Study:
         """Add a table to the report."""
         self.parts.append((table, caption))
 
-    def figure(self, figure: Figure, caption: str) -> None:
-        """Add a figure to the report."""
-        self.parts.append((figure, caption))
+    def figure(self, figure: Figure, caption: str, finding: str) -> None:
+        """Add a figure to the report, with its finding as title."""
+        self.parts.append((figure, caption, finding))
 
     def verdict(self, text: str, held: bool | None, why: str, reason: Reason | None = None) -> None:
         """Add a verdict to the report; none if it is not decided."""

@@ -23,6 +23,8 @@ SILENCE = 1.0
 """Seconds without a segment that only a timeout ends."""
 GAINING, GAINED = (10, 20), 1.5
 """Speeds in m/s between which Holland and Vaidya's pattern 20 gains, and by what factor."""
+BACKGROUND = (30, 60)
+"""Seconds between which other flows share the network (TCP-AP, section 4.2)."""
 BEFORE, AFTER = 1.5, 0.3
 """Seconds that are shown on both sides of a silence."""
 
@@ -32,16 +34,24 @@ def variation(study: Study) -> None:
     names = [axis.name for axis in study.experiment.axes]
     for layout in study.axes[names.index("layout")].values:
         figure, axes = report.new_figure("time, s", "coefficient of variation of 50 round trips")
+        largest: dict[str, float] = {}
         for cell, look in zip(study.select({"layout": layout}), theme.OTHERS, strict=False):
             series = study.result(cell).series.filter(pl.col("series") == "rtt_ms", pl.col("id") == 0)
             samples = series["value"]
             cov = samples.rolling_std(50, min_samples=2) / samples.rolling_mean(50, min_samples=2)
             label = f"{cell[names.index('background')]:g} kb/s of background"
             axes.plot(series["time"], cov, color=look.colour, linestyle=look.line, linewidth=1.0, label=label)
+            during = cov.filter(series["time"].is_between(*BACKGROUND)).max()
+            largest[label] = float(during) if isinstance(during, float) else 0.0
         axes.set_ylim(bottom=0)
         axes.legend()
+        low, high = min(largest, key=lambda name: largest[name]), max(largest, key=lambda name: largest[name])
         study.figure(
-            figure, f"Variation of round trips, layout {layout}; the background lasts from 30 s to 60 s."
+            figure,
+            f"Variation of round trips, layout {layout}; the background lasts from {BACKGROUND[0]} s to "
+            f"{BACKGROUND[1]} s.",
+            f"The coefficient of variation is at most {largest[high]:.2f} with {high}, "
+            f"and {largest[low]:.2f} with {low}.",
         )
 
 
@@ -58,7 +68,9 @@ def patterns(study: Study) -> None:
         what = f"the pattern that gains most: {GAINING[1]} m/s as a multiple of {GAINING[0]} m/s"
         study.compared.append((what, GAINED, after[seed, 0] / before[seed, 0]))
     study.figure(
-        over_the_pattern(study, cells, seed), f"Pattern {seed}: shortest path, and goodput at each speed."
+        over_the_pattern(study, cells, seed),
+        f"Pattern {seed}: shortest path, and goodput at each speed.",
+        f"Pattern {seed} delivers {gained}.",
     )
     for cell in study.select({"speed": 10}):
         back_off(study, cell, seed)
@@ -107,7 +119,11 @@ def back_off(study: Study, cell: Values, seed: int) -> None:
         )
     axes.legend()
     when = f"{at:.2f} s to {at + pause:.2f} s"
-    study.figure(figure, f"Segments of pattern {seed} at {cell[0]} m/s around the first silence, {when}.")
+    study.figure(
+        figure,
+        f"Segments of pattern {seed} at {cell[0]} m/s around the first silence, {when}.",
+        f"The sender of pattern {seed} is silent from {when}.",
+    )
 
 
 def zero(study: Study) -> None:

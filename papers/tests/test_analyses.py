@@ -103,7 +103,10 @@ def test_every_analysis_runs_and_its_page_can_be_written(experiment: Experiment,
     pages.markdown([study], "command", tmp_path / "pages")
     pages.html([study], "command", tmp_path / "page.html")
     page = (tmp_path / "pages" / f"{experiment.page}.md").read_text("utf-8")
-    assert f'<a id="{experiment.id}"></a>' in page
+    title = f"{experiment.title[:1].upper()}{experiment.title[1:]}"
+    assert f'<a id="{experiment.id}"></a>\n\n## {title}\n' in page
+    findings = [part[2] for part in study.parts if isinstance(part, tuple) and len(part) == 3]
+    assert all(f"\n\n**{finding}** " in pages.plain(page) for finding in findings)
 
 
 def test_memory_of_a_process_is_watched_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The check of figures, and the figures of the documents."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,3 +95,53 @@ def test_no_text_of_a_figure_that_is_drawn_for_the_site_is_cut_off_or_covered(na
     found = {file: lines for file, figure in figures.items() if (lines := drawn(figure))}
     assert figures
     assert found == {}
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Goodput of one flow over a chain, with 95% intervals.",
+        "tcp-ap: flow 0 ends at 60 s, flow 1 begins at 30 s; with 95% intervals.",
+        "Goodput of each rule beside that of the fixed rate that carries most at this SNR.",
+        "Stretch by the length of the shortest path; lengths of fewer than 25 pairs are left out.",
+        "Delay of segments, and where the route changes, seed 1 (Figures 3, 4).",
+        "Score of 26 transports beside mesh: a panel for all networks and for each group of radios",
+        "",
+    ],
+)
+def test_names_of_axes_and_parameters_are_no_title(title: str) -> None:
+    assert not check_figures.states_a_finding(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "With 12 hops, the aggregate goodput is highest with tcp-ap+da (208.8 ± 1.8 kb/s).",
+        "Two panels of data segments. Under TCP-AP each segment leaves alone, which costs nothing.",
+        "The mean window ranges from 30.4 segments (APDR 0.8) to 44.0 segments (APDR-PR).",
+        "TCP-AP is fairer than TCP with each radio",
+    ],
+)
+def test_a_finding_is_a_title(title: str) -> None:
+    assert check_figures.states_a_finding(title)
+
+
+def test_titles_are_behind_figures_of_results_and_in_the_text_of_others(tmp_path: Path) -> None:
+    text = (
+        "<!-- figure a-1.svg -->\n[Numbers](a.csv): **A is best.** All.\n\n"
+        "![Alt.](b.svg)\n\n**B is.** More.\n\n![No.](c.svg)\n"
+    )
+    for folder, expected in (("papers", ["A is best.", "B is.", ""]), ("models", ["", "Alt.", "No."])):
+        page = tmp_path / folder / "page.md"
+        page.parent.mkdir()
+        page.write_text(text, encoding="utf-8")
+        found = list(check_figures.titles(page))
+        assert [figure for figure, _ in found] == ["a-1.svg", "b.svg", "c.svg"]
+        assert [title or "" for _, title in found] == expected
+
+
+def test_each_figure_of_the_documents_has_a_title() -> None:
+    pages = sorted((check_figures.ROOT / "docs").rglob("*.md"))
+    found = [title for page in pages for _, title in check_figures.titles(page)]
+    assert len(found) > 150
+    assert all(map(check_figures.states_a_finding, found))

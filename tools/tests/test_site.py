@@ -98,6 +98,12 @@ def test_a_figure_of_results_is_shown_where_it_was_drawn(
     assert shown == "**A is best.**\n\n![A is best. Goodput.](a-1.svg)\n\nGoodput. [Numbers](data/a.csv)"
 
 
+def test_the_site_shows_a_finding_above_its_figure() -> None:
+    text = "a\n\n![A is best. Goodput.](a-1.svg)\n\n**A is best.** Goodput.\n"
+    shown = site_hooks.TITLED.sub(r"\2\n\n\1\n\n", text)
+    assert shown == "a\n\n**A is best.**\n\n![A is best. Goodput.](a-1.svg)\n\nGoodput.\n"
+
+
 def test_claims_are_cards_with_their_verdicts_and_numbers() -> None:
     held, not_held = (
         "* HELD: A delivers more (+5%), twice (A: 2 (+9%))",

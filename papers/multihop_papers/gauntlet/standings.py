@@ -12,6 +12,7 @@ from multihop.stats import Interval, interval
 from multihop_papers.declare import Document
 from multihop_papers.gauntlet.networks import CBR, FILES, NEWRENO, OWN, SHARED
 from multihop_papers.measures import ratio
+from multihop_papers.sentences import extremes
 from multihop_papers.study import Study
 
 BOUND = "paced"
@@ -64,7 +65,9 @@ def _overall(study: Study) -> None:
     axes.set_xticks(range(len(order)), order)
     axes.tick_params(axis="x", rotation=90)
     axes.set_ylim(bottom=0)
-    study.figure(figure, "Aggregate goodput as a share of the best transport's, mean over all networks.")
+    finding = extremes("aggregate goodput, %", {name: shares[name][0] for name in order})
+    caption = "Aggregate goodput as a share of the best transport's, mean over all networks."
+    study.figure(figure, caption, finding)
 
 
 def _share_of_best(study: Study, name: str) -> tuple[Interval, float, int]:
@@ -141,7 +144,9 @@ def _draw_chains(study: Study) -> None:
     axes.set_xticks(hops)
     axes.legend(fontsize=8)
     caption = f"Goodput over chains: the {CURVES} best transports, and NewReno."
-    study.figure(figure, caption)
+    means = {name: _of_bound(study, chains[-1], name) for name in dict.fromkeys([*best, YARDSTICK])}
+    finding = extremes("goodput, % of the best constant rate", means, f"Over {hops[-1]} hops")
+    study.figure(figure, caption, finding)
 
 
 def _shares(study: Study) -> None:

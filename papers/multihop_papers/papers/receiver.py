@@ -56,7 +56,11 @@ def against_queue(study: Study, cell: Values) -> None:
     bound = max(1.0, float(samples["idd_ms"].abs().quantile(0.98) or 0.0))
     upper.set_ylim(-bound, bound)
     lower.set_xlabel("packets in the fullest queue")
-    study.figure(figure, f"IDD and STT over the fullest queue, {cell[0]}; 2% of the IDDs lie outside.")
+    study.figure(
+        figure,
+        f"IDD and STT over the fullest queue, {cell[0]}; 2% of the IDDs lie outside.",
+        f"With a long queue, IDD is high in {of(high, full)} of the samples, and STT low in {of(low, full)}.",
+    )
 
 
 def over_time(study: Study, cell: Values, names: tuple[str, str], caption: str) -> None:
@@ -66,29 +70,46 @@ def over_time(study: Study, cell: Values, names: tuple[str, str], caption: str) 
         figure = Figure(figsize=(7.2, 4.0), layout="constrained")
         panels: list[Axes] = list(figure.subplots(2, 1, sharex=True))
     hops = series.filter(pl.col("series") == "hops", pl.col("id") == 0).sort("time")
+    found: list[str] = []
     changes = hops.filter(pl.col("value") != pl.col("value").shift(1))["time"]
     for axes, name in zip(panels, names, strict=True):
         part = series.filter(pl.col("series") == name)
         axes.plot(part["time"], part["value"], color=theme.BLUE, linewidth=1.0)
+        what, _, unit = LABELS[name].partition(", ")
+        values = part["value"].to_list() or [0.0]
+        low, high = (_rounded(one, unit) for one in (min(values), max(values)))
+        found.append(f"{what} is {low}" if low == high else f"{what} ranges from {low} to {high}")
         axes.set_ylabel(LABELS[name])
         if name in ("por", "plr"):
             for at in changes:
                 axes.axvline(at, color=theme.VERMILION, linewidth=0.7, linestyle=":")
     panels[-1].set_xlabel("time, s")
-    study.figure(figure, caption)
+    study.figure(figure, caption, f"{found[0]}, and {found[1]}.")
+
+
+def _rounded(value: float, unit: str) -> str:
+    """A time to 10 ms, or a share to two decimals."""
+    return f"{round(value, -1):.0f} {unit}" if unit else f"{value:.2f}"
 
 
 def error_and_loss(study: Study) -> None:
     """PLR over the channel error, nodes at rest."""
     figure, axes = report.new_figure("channel error, %", "mean PLR")
+    every: dict[float, float] = {}
     cells = [cell for cell in study.accepted() if cell[0].startswith("static,") and "error" in cell[0]]
     for cell in cells:
         means = [float(found) for seed in study.each_seed() if isinstance(found := wide(study, cell, seed)["plr"].mean(), float)]
         error = float(cell[0].removeprefix("static, ").split("%")[0])
         found_mean = interval(means, study.experiment.level)
+        every[error] = found_mean.mean
         axes.errorbar([error], [found_mean.mean], yerr=[found_mean.half], color=theme.BLUE, marker="o", capsize=3)
     axes.set_ylim(bottom=0)
-    study.figure(figure, "PLR of nodes at rest over the channel error: means of the runs' means.")
+    low, high = min(every), max(every)
+    study.figure(
+        figure,
+        "PLR of nodes at rest over the channel error: means of the runs' means.",
+        f"PLR is {every[low]:.2f} at {low:g}% channel error, and {every[high]:.2f} at {high:g}%.",
+    )
 
 
 def wide(study: Study, cell: Values, seed: int) -> pl.DataFrame:

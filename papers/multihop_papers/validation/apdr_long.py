@@ -152,10 +152,10 @@ def memory(study: Study) -> None:
         "nodes bounds this memory: in the course of the run each node meets all others, and keeps an address, a sequence number and a "
         "random stream for channel errors for each of them; tables and queues keep the capacity of their largest size."
     )
-    draw(study, long, hours)
+    draw(study, long, hours, f"Memory changes by {last / first - 1:+.1%} between {hours / PARTS:g} h and {hours:g} h.")
 
 
-def draw(study: Study, run: Run, hours: float) -> None:
+def draw(study: Study, run: Run, hours: float, finding: str) -> None:
     """Draw memory over simulated time."""
     figure, axes = report.new_figure("simulated time, h", "memory, MB")
     for label, colour, held in (
@@ -166,7 +166,7 @@ def draw(study: Study, run: Run, hours: float) -> None:
         axes.plot(hour, [value / 1e6 for value in held], color=colour, linewidth=1, label=label)
     axes.set_ylim(bottom=0)
     axes.legend()
-    study.figure(figure, "Memory of the process over time.")
+    study.figure(figure, "Memory of the process over time.", finding)
 
 
 LONG = Page("apdr-long", PAPER).experiment(

@@ -6,6 +6,7 @@ from multihop import report
 from multihop_papers.airtime import Radio
 from multihop_papers.declare import GOODPUT, Axis, Claim, Effort, axis
 from multihop_papers.reasons import not_in_ns2
+from multihop_papers.sentences import extremes
 from multihop_papers.study import Study
 from multihop_papers.validation.part import Page
 from multihop_papers.verdicts import worst
@@ -68,7 +69,9 @@ def draw(study: Study) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xticks(list(HOPS))
     axes.legend(fontsize=8)
-    study.figure(figure, "Goodput of one flow over a chain, with 95% intervals.")
+    last = {sender: found for sender in LOOKS if (found := study.mean("goodput", (sender, HOPS[-1])))}
+    finding = extremes("goodput, kb/s", last, f"Over {HOPS[-1]} hops")
+    study.figure(figure, "Goodput of one flow over a chain, with 95% intervals.", finding)
 
 
 CHAIN = Page("chain", "J. Li, C. Blake, D. De Couto, H. Lee, R. Morris, Capacity of Ad Hoc Wireless Networks, MobiCom 2001").experiment(

@@ -153,21 +153,22 @@ def phases(study: Study) -> None:
     text = "When the first flow ends, TCP-AP takes what is free, more than NewReno does"
     study.verdict(text, after.low > left.high, f"{after} kb/s, NewReno {left}")
     for cell in study.accepted():
-        draw(study, cell)
+        draw(study, cell, found[cell[0]])
 
 
-def draw(study: Study, cell: Values) -> None:
+def draw(study: Study, cell: Values, means: Sequence[Interval]) -> None:
     """Goodput of both flows over time, over the runs."""
     figure, axes = report.new_figure("time, s", "goodput, kb/s", cell[0])
     for flow, look in ((0, "tcp-ap"), (1, "newreno")):
         windows = [goodput(result, flow) for result in study.results(cell)]
         times = windows[0]["time"].to_list()
-        means = [interval(one["value"][n] for one in windows) for n in range(len(times))]
-        report.curve(axes, times, means, look, f"flow {flow}")
+        values = [interval(one["value"][n] for one in windows) for n in range(len(times))]
+        report.curve(axes, times, values, look, f"flow {flow}")
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
     caption = f"{cell[0]}: flow 0 ends at {FIRST_ENDS} s, flow 1 begins at {SECOND_BEGINS} s; with 95% intervals."
-    study.figure(figure, caption)
+    finding = f"With {cell[0]} the second flow delivers {means[2]} kb/s beside the first, and {means[3]} kb/s alone."
+    study.figure(figure, caption, finding)
 
 
 def goodput(result: Result, flow: int) -> pl.DataFrame:

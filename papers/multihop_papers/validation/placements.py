@@ -145,10 +145,14 @@ def draw(study: Study, pairs: dict[str, pl.DataFrame]) -> None:
     axes.set_xticks(lengths)
     axes.set_ylim(0.98, 1.2)
     axes.legend(fontsize=8, ncols=3, loc="upper center")
+    largest = {name: float(max(pairs[name]["stretch"].drop_nulls())) for name in COMPARED}
+    low, high = min(largest, key=lambda name: largest[name]), max(largest, key=lambda name: largest[name])
+    finding = f"The largest stretch ranges from {largest[low]:.2f} ({low}) to {largest[high]:.2f} ({high})."
     study.figure(
         figure,
         "Stretch by the length of the shortest path, with 95% intervals over the pairs; lengths of fewer than "
         f"{FEW} pairs are left out, marks are moved apart.",
+        finding,
     )
 
 

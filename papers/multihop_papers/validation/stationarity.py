@@ -70,7 +70,13 @@ def movements(study: Study) -> None:
             line(axes, times, table.filter(quantity=quantity), name)
         axes.set_ylim(bottom=0)
         axes.legend()
-        study.figure(figure, f"{CAPTIONS[quantity]}, with 95% intervals.")
+        begins = {name: at(table, quantity, 100) / expected[quantity] - 1 for name, table in found.items()}
+        study.figure(
+            figure,
+            f"{CAPTIONS[quantity]}, with 95% intervals.",
+            f"At 100 s the stationary start differs from the closed form by {begins['stationary']:+.1%}, "
+            f"and the classic start by {begins['classic']:+.1%}.",
+        )
     profile(study, found, expected)
     rows: list[list[object]] = [["closed form", "", *(f"{expected[quantity]:.4f}" for quantity in NAMES)]]
     rows += [
@@ -199,7 +205,14 @@ def profile(study: Study, found: Mapping[str, pl.DataFrame], expected: Mapping[s
         axes.set(xlabel="x, m", title=f"{time} s", ylim=(0, None))
     both[0].set_ylabel(f"share of nodes in a strip of {width:g} m")
     both[0].legend(fontsize=8, loc="lower center")
-    study.figure(figure, "Places across the area at the start and in the end, with 95% intervals.")
+    border = names[0]
+    begins = {name: at(found[name], border, 0) / expected[border] - 1 for name in ("stationary", "classic")}
+    study.figure(
+        figure,
+        "Places across the area at the start and in the end, with 95% intervals.",
+        f"At 0 s the share of nodes at the border differs from the closed form by {begins['stationary']:+.0%} with the "
+        f"stationary start, and by {begins['classic']:+.0%} with the classic one.",
+    )
 
 
 def at(table: pl.DataFrame, quantity: str, time: int) -> float:

@@ -154,6 +154,7 @@ def beside_formulas(study: Study) -> None:
     rows = []
     independent: dict[str, dict[str, float]] = defaultdict(dict)
     published: dict[str, dict[str, float]] = defaultdict(dict)
+    nominal_errors: dict[str, list[float]] = defaultdict(list)
     for name, text in study.accepted():
         found = study.mean("goodput", (name, text))
         if found is None:
@@ -164,6 +165,8 @@ def beside_formulas(study: Study) -> None:
         is_cubic = growth(TRANSPORTS[name]).cubic
         own = "-" if is_cubic else f"{model_kbps(name, case.loss, case.rtt, rounds=True) / of_scenario - 1:+.1%}"
         independent[name][text] = found.mean / model - 1
+        kind = next(kind for kind in FORMULAS if name.startswith(kind))
+        nominal_errors[kind].append(found.mean / of_scenario - 1)
         if not is_cubic:
             published[name][text] = found.mean / formula - 1
         rows.append(
@@ -180,7 +183,7 @@ def beside_formulas(study: Study) -> None:
             }
         )
     for kind, drawn in FORMULAS.items():
-        draw_responses(study, kind, drawn)
+        draw_responses(study, kind, drawn, nominal_errors[kind])
     for name, errors in independent.items():
         judge(study, f"Goodput agrees with independent losses at the measured round trip, {name},", errors, FEW_SEGMENTS)
     for name, errors in published.items():
@@ -196,7 +199,7 @@ def judge(study: Study, text: str, errors: Mapping[str, float], reason: Reason) 
     study.verdict(f"{text} within {BOUND:.0%}", not away, why, reason)
 
 
-def draw_responses(study: Study, kind: str, formulas: Sequence[str]) -> None:
+def draw_responses(study: Study, kind: str, formulas: Sequence[str], errors: Sequence[float]) -> None:
     """A figure of the transports of one congestion control, with the formulas of some of them."""
     figure, axes = report.new_figure("chance that a packet is lost", "segments per round trip")
     names = [name for name in study.axes[0].values if name.startswith(kind)]
@@ -211,7 +214,9 @@ def draw_responses(study: Study, kind: str, formulas: Sequence[str]) -> None:
     axes.set(xscale="log", yscale="log")
     axes.legend(fontsize=8)
     study.figure(
-        figure, f"Goodput in segments per round trip over the chance of a loss, with 95% intervals, and the published formula: {kind}."
+        figure,
+        f"Goodput in segments per round trip over the chance of a loss, with 95% intervals, and the published formula: {kind}.",
+        f"Goodput differs from the published formula by {min(errors):+.1%} to {max(errors):+.1%}.",
     )
 
 
