@@ -226,12 +226,12 @@ def answer(verdicts: Sequence[Mapping[str, str]], study: Recorded | None) -> str
     if len(rows) == 1:
         return f"{word.capitalize()}: {claim}."
     if len(by[HELD]) == len(rows):
-        return f"{'Both' if len(rows) == 2 else f'All {len(rows)}'} claims hold, the first: {claim}."
+        return f"{'Both' if len(rows) == 2 else f'All {len(rows)}'} claims hold. The first: {claim}."
     start = _held(len(by[HELD]), len(rows))
     others = [f"{len(by[kind])} {kind}" for kind in ORDER[1:] if by[kind]]
     if others == [f"1 {word}"]:
-        return f"{start}; {word}: {claim}."
-    return f"{start} ({', '.join(others)}); the first {word}: {claim}."
+        return f"{start}. {word.capitalize()}: {claim}."
+    return f"{start} ({', '.join(others)}). The first {word}: {claim}."
 
 
 def _rows(claims: Sequence[str]) -> list[dict[str, str]]:

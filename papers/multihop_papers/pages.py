@@ -298,7 +298,7 @@ def section(page: Page, study: Study) -> None:
         page.text(f"{'; '.join(one.text for one in not_held if one.reason == reason)}: {reason}")
     if experiment.unstated:
         page.text("What the paper does not state:")
-        page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)
+        page.bullets(f"{one.what}: {one.chosen}. Reason: {one.why}" for one in experiment.unstated)
     page.command(index.command(study))
 
 
@@ -439,8 +439,10 @@ TITLES = {searches.PAGE: "Settings that the papers do not state"}
 SECTION = re.compile(r'(?=<a id="[\w-]+"></a>)')
 SECTIONS = re.compile(r'(<a id="([\w-]+)"></a>.*?)(?=<a id="|\Z)', re.DOTALL)
 AGREEMENT = (
-    "Every number that a paper prints for a cell that is run here is compared by its relative difference, "
-    "and every gain whose size its text gives by the difference of both gains in percentage points. Numbers "
+    "Every number that a paper prints for a cell that is run here is compared by its relative "
+    "difference. A gain whose "
+    "size a paper's text gives is compared by the difference of both gains in percentage points."
+    " Numbers "
     "of zero are not compared. Those that are shown under several readings of the paper are counted once."
 )
 FULL = "--full"
@@ -448,8 +450,11 @@ SUMMARY = (
     "Seeds count from 1 and are the same in every cell of an experiment, so that cells are compared on "
     "the same placements, movements and channels. A claim is held, not held, or not decided: the "
     "interval of the paired difference lies above its bound, below it, or on both sides. An interval on both "
-    "sides decides by its mean if its half-width is at most 1% of the value that is compared with (of "
-    "percentages: at least 0.1 percentage points), since a false decision would not matter then. If a paper "
+    "sides decides by its mean if its half-width "
+    "is at most 1% of the value that is compared with (of percentages: at least 0.1 percentage "
+    "points). A false decision "
+    "would not matter then."
+    " If a paper "
     "gives the size of a gain, a claim holds if at least half of it is reached. Experiments that were "
     "not run are marked in their sections. CPU time is the cost of the runs; wall-clock time also "
     "depends on the other load of the machine. Each section has the command for its runs."

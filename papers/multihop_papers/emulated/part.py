@@ -58,8 +58,9 @@ def how(study: Study) -> None:
     late = [run["emulation"]["wakeups_late_ms"]["p99"] for run in runs if run["emulation"]["wakeups_late_ms"]]
     again, bad = sum(run["tries"] > 1 for run in runs), sum(is_late(run) for run in runs)
     study.text(
-        f"Machine: {'; '.join(machines)}. Of {len(runs)} runs {again} were repeated, because 1% of their events or packets were later than "
-        f"{1e3 * LATE_LIMIT:g} ms, {LOST_LIMIT:.0%} of the time was lost, or a server did not listen in time; {bad} were so after {TRIES} tries and are counted all the same. In the worst run 99% of the events "
+        f"Machine: {'; '.join(machines)}. Of {len(runs)} runs {again} were repeated. A run is repeated if 1% of its events or packets were later than "
+        f"{1e3 * LATE_LIMIT:g} ms, {LOST_LIMIT:.0%} of the time was lost, or a server did not listen in time. After {TRIES} tries {bad} were "
+        "still so and are counted all the same. In the worst run 99% of the events "
         f"were less than {max(late, default=0.0):.1f} ms late, and {max(run['emulation']['lost_share'] for run in runs):.2%} of the time was lost. "
         "Goodput is that of virtual time."
     )

@@ -51,9 +51,10 @@ TRANSPORTS = Axis(
     },
 )
 HOW = (
-    "Every transport in the same networks: chains, layouts of several flows, nodes at random and moving, "
-    "fading, hidden terminals, losses one by one and in bursts, a wire to a server, files, and a flow of "
-    "another kind on the same path. paced is the best constant rate of datagrams, over chains only. "
+    "Every transport runs in the same networks: chains, layouts of several flows, and nodes at random and "
+    "moving. Others have fading, hidden terminals, losses one by one and in bursts, a wire to a server, "
+    "files, or a flow of another kind on the same path. The transport paced is the best constant rate of "
+    "datagrams, over chains only. "
     f"Networks, seeds and metrics were frozen on {FROZEN}, in two halves."
 )
 

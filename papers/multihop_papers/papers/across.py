@@ -183,8 +183,9 @@ def gateway(id: str, title: str, way: Callable[[list[dict[str, Any]]], list[dict
         paper=PAPER,
         place="TPA section 6, left open",
         title=title,
-        found="Four hops to a gateway, a wire of 10 Mb/s to a server: one TCP from end to end, or a trunk of its own in the mesh and "
-        "NewReno in the wire, spliced at the gateway. Sent again: both trunks together.",
+        found="Four hops to a gateway, and a wire of 10 Mb/s to a server. One TCP runs from end to end, or a trunk of its own in the "
+        "mesh and NewReno in the wire, spliced at the gateway. "
+        "Sent again: both trunks together.",
         scenario={**BASE, "host": [{"gateway": GATEWAY, "name": SERVER}]},
         axes=[axis("delay", "host.0.delay", [0.001, 0.02, 0.1], "delay of the wire, s"), Axis("connection", connections)],
         metrics=(Metric("goodput", "goodput from end to end, kb/s", "flows.0.goodput_kbps"), RTX, ENERGY),

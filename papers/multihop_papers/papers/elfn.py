@@ -90,8 +90,8 @@ SPEED = moving(
     "elfn-speed",
     "Figures 3 and 4, section 4",
     "Reno among moving nodes",
-    "Measured throughput falls sharply from 2 to 10 m/s and only slightly beyond, far below the expected one, which does not depend on speed; "
-    "some patterns carry nearly nothing, some more at a higher speed.",
+    "Measured throughput falls sharply from 2 to 10 m/s and only slightly beyond, far below the expected one, "
+    "which does not depend on speed. Some patterns deliver nearly nothing, some more at a higher speed.",
     axes=[SPEEDS, kinds({"reno": RENO})],
     claims=[
         versus("10 m/s carry less than 2 m/s", "acked", 10, 2, axis="speed", at_most=1.0),

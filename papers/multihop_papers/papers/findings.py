@@ -43,17 +43,21 @@ def errors_gain(study: Study) -> str:
     size = f"by {min(pairs):+.1%} to {max(pairs):+.1%}. " if pairs else ""
     return (
         "Independent errors of 3% of the frames cost every transport the same airtime, since the MAC repairs nearly all of them. "
-        f"{more}{size}The lead over the best TCP depends on how often HELLOs are lost one after another, which breaks a route that stands; the "
-        "paper does not say how often its routes broke. Links that fade do not bring the paper's gain: a fade of 0.1 s outlasts the MAC's "
-        "retries, single packets are lost, and TCP with its whole window, which repairs them by fast retransmit, is ahead (tpa-losses)."
+        f"{more}{size}The lead over the best TCP depends on how often HELLOs are lost one after another, "
+        "which breaks a route that stands. The paper does not say how often its routes broke."
+        " "
+        "Links that fade do not bring the paper's gain. A fade of 0.1 s outlasts the MAC's retries, so that single packets are "
+        "lost. TCP"
+        " with its whole window, which repairs them by fast retransmit, is ahead (tpa-losses)."
     )
 
 
 TWO_COUNTERS = (
     "By the paper's text a reduction by four fifths and more cannot be known. Section 4.1 has TCP's retransmissions counted by tcpdump and tcptrace, "
     "those of TPA by TPA's own program, and does not say what that program counts. In its own simulations one counter serves both, over "
-    "AODV with HELLOs: there TPA retransmits slightly more than TCP over the cross (Table 4), a sixth less over parallel chains (Table 7) "
-    "and a fifth more on the grid (Table 9), each in its best configuration."
+    "AODV with HELLOs: "
+    "there TPA retransmits slightly more than TCP over the cross (Table 4). It retransmits a sixth less over parallel "
+    "chains (Table 7) and a fifth more on the grid (Table 9), each in its best configuration."
 )
 
 
@@ -63,7 +67,9 @@ def errors_rtx(study: Study) -> str:
     return (
         f"{TWO_COUNTERS} TCP retransmits {tcp}% here, in Table 3 up to 2%; TPA {tpa}%, in Table 3 up to 0.16%. A protocol that delivers everything cannot "
         "retransmit less than is lost, and a break of a route loses all segments under way in both protocols. So hardly any data was lost in the "
-        "testbed, and most of what its TCP retransmitted had arrived. Losses of ACKs alone do exactly that (tpa-one-way): when only the path of "
+        "testbed, and most of what its TCP retransmitted had arrived. "
+        "Losses of ACKs alone do exactly that (tpa-one-way). When only"
+        " the path of "
         "the ACKs breaks, TPA transmits new segments, which arrive, and TCP with a window of two or three retransmits one that has arrived. "
         "So breaks in one direction, as in Appendix B, are enough to explain the difference of Table 3; how often they occurred its text does "
         "not say. What remains is TCP-uc, which here loses segments to hidden stations of its own chain, with and without errors."
@@ -74,9 +80,12 @@ def false_breaks(study: Study) -> str:
     """Retransmissions over fixed ranges."""
     tcp, tpa = (span(study, "rtx", radio="threshold", transport=names) for names in (TCPS, TPAS))
     return (
-        f"{TWO_COUNTERS} Over fixed ranges TCP retransmits {tcp}% and TPA {tpa}%; nothing is lost but to routing: HELLOs lost one after another to other frames break a "
-        "link that stands. In such an outage TPA goes on to the next segment of its block at each expiry, and all that leave without success come "
-        "in the next round, where TCP sends one segment several times. By its sections 3.2 and 3.5 a frozen sender sends a segment at each expiry, too. "
+        f"{TWO_COUNTERS} Over fixed ranges TCP retransmits {tcp}% and TPA {tpa}%; "
+        "nothing is lost but to routing. HELLOs"
+        " lost one after another to other frames break a "
+        "link that stands. In such an outage TPA goes on to the next segment of its block "
+        "at each expiry. All that leave without success come in the next round, where TCP sends one segment several times."
+        " By its sections 3.2 and 3.5 a frozen sender sends a segment at each expiry, too. "
         "If instead the path of the ACKs breaks, TPA retransmits less than a third of what TCP does (tpa-one-way)."
     )
 
@@ -138,9 +147,12 @@ def cross(study: Study) -> str:
         f"{errors(study, 'goodput')}, so that TPA's lead at the same "
         f"window is {leads[0]:.1%} and {leads[1]:.1%}, not 3 to 5%. What a break costs decides about all rows: HELLOs collide with other frames, "
         "a neighbour counts as lost, and packets wait for another route. HELLO intervals, their jitter, the time until a neighbour is lost, RTS "
-        "before ACKs and nine rules of AODV-UU were tried one by one (tpa-cross-hellos): each moves TCP and TPA alike. With the last segment of a "
-        "block acknowledged at once and the wait for an ACK inside the timeout (ack_block_end, rto_covers_hold) the rows of Table 4 are met "
-        "(tpa-cross-both), and only then K matters little, as section 3.2 says (tpa-block-size). The text has neither rule."
+        "before ACKs and nine rules of AODV-UU "
+        "were tried one by one (tpa-cross-hellos). Each moves TCP and TPA alike."
+        " With the last segment of a "
+        "block acknowledged at once and the wait for an ACK inside the timeout (ack_block_end, rto_covers_hold) "
+        "the rows of Table 4 are met (tpa-cross-both). Only then K matters little, as section 3.2 says (tpa-block-size)."
+        " The text has neither rule."
     )
 
 

@@ -68,7 +68,7 @@ COV = Experiment(
     place="Figures 3 to 5, section 4.2",
     title="round trips of a steady flow while another crosses",
     found="A TCP flow held to 100 kb/s sees its round trips fluctuate while UDP of 150, 200 or 250 kb/s crosses it from 30 s to 60 s, "
-    "the more the higher the rate; the parallel layout is consistent.",
+    "the more the higher the rate. The parallel layout is consistent.",
     scenario={
         **BASE,
         "duration": 90.0,
@@ -150,7 +150,9 @@ RESPONSE = Experiment(
     paper=PAPER,
     place="Figures 10 to 12, section 4.5",
     title="how fast two flows share a cross",
-    found="Flow 1 runs from 0 to 60 s, flow 2 from 30 s on. TCP-AP shares at once and takes the rest at once; NewReno, and NewReno with "
+    found="Flow 1 runs from 0 to 60 s, flow 2 from 30 s on. "
+    "TCP-AP shares at once and takes the rest at once. NewReno, and "
+    "NewReno with "
     "the optimal window limit, leave the second flow next to nothing, and it takes long to recover.",
     scenario={
         **BASE,
@@ -265,8 +267,9 @@ ORACLE = steady(
     "ap-chain-oracle",
     "Figure 15, section 5.1.1",
     "one flow over a chain, with global knowledge",
-    "TCP-AP with synchronised clocks delivers up to 27% more than NewReno with the optimal window limit, another 9 to 36% more with "
-    "delayed ACKs, and then 5 to 16% less than paced UDP, which bounds what is possible.",
+    "TCP-AP with synchronised clocks delivers up to 27% more than NewReno "
+    "with the optimal window limit, and another 9 to 36% more with delayed ACKs. It then delivers 5 to 16% less than paced "
+    "UDP, which bounds what is possible.",
     scenario={"topology": {"kind": "chain", "hops": 4}},
     axes=[
         LENGTHS,

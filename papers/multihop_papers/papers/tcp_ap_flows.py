@@ -74,8 +74,9 @@ ONE_RANGE = steady(
     "ap-grid",
     "Figures 19 and 20, section 5.1.4",
     "six flows on a grid",
-    "With NewReno FTP 1 and FTP 6 are the only active flows, with delayed ACKs they get over 12 times what the other four get; with TCP-AP "
-    "none starves, FTP 1 and 6 still get more. In a symmetric layout TCP-AP is perfectly fair.",
+    "With NewReno FTP 1 and FTP 6 are the only active flows; with delayed ACKs they get over 12 times what the other four "
+    "get. With TCP-AP none starves, although FTP 1 and 6 still get more. "
+    "In a symmetric layout TCP-AP is perfectly fair.",
     scenario={"topology": {"kind": "grid"}, "flow": [{"transport": "newreno"}] * 6},
     axes=[axis("layout", "topology.kind", ["grid", "grid-symmetric"]), paced(VARIANTS)],
     metrics=(GOODPUT, FAIRNESS, *(Metric(f"ftp{n}", f"FTP {n}, kb/s", f"flows.{n - 1}.goodput_kbps") for n in range(1, 7)), OUTER),

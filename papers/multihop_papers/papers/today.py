@@ -51,25 +51,30 @@ BASE: dict[str, Any] = {
     "flow": [FLOW],
 }
 HOW = (
-    "The papers' layouts (nodes 200 m apart, frames decoded over 250 m and sensed over 550 m) with the radio of the papers, 802.11b at 2 Mb/s, "
-    "and with those of today: 802.11a at 6 and 54 Mb/s, 802.11n at 65 Mb/s (MCS 7, 20 MHz), without and with aggregates of up to 64 MPDUs. "
+    "The papers' layouts have nodes 200 m apart. Frames are decoded over 250 m and sensed over 550 m. The radios are that "
+    "of the papers, 802.11b at 2 Mb/s, and those of today. These are 802.11a at 6 and 54 Mb/s, and 802.11n at 65 Mb/s (MCS "
+    "7, 20 MHz), without and with aggregates of up to 64 MPDUs. "
     "All but 802.11b receive by SINR. b 2M, a 6M and a 54M announce every frame by RTS; the others announce none, as radios of today do. "
     "Static routes, queues of 50 packets."
 )
 CHAINS = (
-    "Do the papers' lessons hold? As long as a frame carries one packet they do, and more than ever: without RTS, at 54 and 65 Mb/s, a small "
-    "window and TPA gain more over NewReno than at 2 Mb/s; with a window of 3, nothing or nearly nothing is sent twice. With aggregation "
+    "Do the papers' lessons hold? "
+    "As long as a frame carries one packet they do, and more than ever. Without RTS, at 54 and 65 Mb/s, a small window and "
+    "TPA gain more over NewReno than at 2 Mb/s. With a window of 3, nothing or nearly nothing is sent twice. "
+    "With aggregation "
     "they do not: packets that wait in queues are what long frames are made of. NewReno and CUBIC fill the queues, while a small window and "
     "pacing leave less to aggregate, and carry less over every chain. mesh notices aggregation by ACKs that arrive together. It carries "
     "as much as NewReno over one and two hops within 3%, 12% less over four and 12% more over eight. What all of them are still good for is "
-    "delay: over four and eight hops at most two thirds of NewReno's. With RTS at 54 Mb/s every transport carries less than without: over four and more hops a station 400 m "
-    "from a receiver hears neither RTS nor CTS, and leaves a SINR of 12 dB where 54 Mb/s needs 23; and a frame that was announced is tried "
-    "four times in place of seven."
+    "delay: over four and eight hops at most two thirds of NewReno's. "
+    "With RTS at 54 Mb/s every transport delivers less than without. Over four and more hops a station 400 m from a "
+    "receiver hears neither RTS nor CTS, and leaves a SINR of 12 dB where 54 Mb/s needs 23. A frame that was announced is "
+    "tried four times in place of seven."
 )
 CROSSING = (
     "Do the papers' lessons on fairness hold? Yes. Over every layout Jain's index over 2 s is 90% or more for mesh, and for TCP-AP but at 54 "
-    "Mb/s with RTS. NewReno is above 90% at 6 Mb/s only, and with aggregation one of its flows has nearly everything: on parallel chains the "
-    "first station of the other transmits into aggregates of stations that it does not sense, and its packets are given up after seven "
+    "Mb/s with RTS. NewReno is above 90% at 6 Mb/s only, "
+    "and with aggregation one of its flows has nearly everything. On parallel chains the first station "
+    "of the other transmits into aggregates of stations that it does not sense, and its packets are given up after seven "
     "attempts (why: page on aggregation). The price is that of the chains: with aggregation those that share carry less."
 )
 GEOMETRY = Unstated("distances", "the papers', at every rate", "one change at a time: what differs is the radio, not the layout")

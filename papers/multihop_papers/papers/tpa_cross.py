@@ -275,8 +275,9 @@ RULED = replace(
     CROSS,
     id="tpa-cross-rules",
     title="two flows that cross, under other rules of TPA",
-    found="What are the rules of TPA worth that the paper leaves open, and some that it states? The paper has neither a minimum timeout nor one "
-    "that covers the delay of an ACK, nor a rule for the end of a block; its intervals and thresholds are its own.",
+    found="What are the rules of TPA worth that the paper leaves open, and some that it states? "
+    "The paper has neither a minimum timeout nor one that covers the delay of an ACK, nor a rule for the end of a block. "
+    "Its intervals and thresholds are its own.",
     axes=[
         transports(TPAS, tpa=TPA),
         Axis("rule", {name: {f"flow.*.transport.{k}": v for k, v in keys.items()} for name, keys in RULES.items()}),

@@ -25,8 +25,9 @@ PAPER = (
     "ICNP 2002"
 )
 SETTING = (
-    "30 nodes in 400 m x 800 m, random waypoint with a stationary start and no pauses, speeds from 0.9 v to 1.1 v, or at rest (speed 0) in "
-    "connected places; DSR, 2 Mb/s, windows of at most 8 segments, the constants of ns-2 in 2002, 300 s; three streams of 180 kb/s run in "
+    "Thirty nodes move in 400 m x 800 m by random waypoint with a stationary start and no pauses, at 0.9 v to 1.1 v, or "
+    "rest (speed 0) in connected places. DSR, 2 Mb/s, windows of at most 8 segments, the constants of ns-2 in 2002, 300 s. "
+    "Three streams of 180 kb/s run in "
     "[50, 250], [100, 200] and [130, 170] s. The movements are the same for every transport. The paper has 50 runs for each point and does "
     "not say how long its histories are (here S = 100)."
 )

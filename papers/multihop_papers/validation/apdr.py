@@ -56,8 +56,9 @@ MINUTE = (300.0, 360.0)
 PAGE = Page("apdr", PAPER)
 QUICK, FULL = Effort(3, {"duration": 600.0}), Effort(4)
 SETTING = (
-    f"The diamond of the report's Figure 2: 11 Mb/s, no RTS/CTS, no channel error, one NewReno connection from S to D from {START:.0f} s on, "
-    "1800 s (600 s with --quick). The report has one OPNET run with the TCP parameters of another paper. Here TCP has the simulator's "
+    f"The diamond of the report's Figure 2: 11 Mb/s, no RTS/CTS, no channel error, one NewReno connection from S to D from {START:.0f} "
+    "s on. A run takes 1800 s (600 s with --quick). "
+    "The report has one OPNET run with the TCP parameters of another paper. Here TCP has the simulator's "
     "`preset = rfc`."
 )
 

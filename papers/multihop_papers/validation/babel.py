@@ -28,16 +28,19 @@ ROUTINGS: dict[str, dict[str, Any]] = {
     BARE: {"protocol": "babel", "hello_interval": 2.0, "update_interval": 2.0, "hysteresis": 0.0, "rtt": UNDAMPED},
 }
 DIAMOND_SETTING = (
-    "The diamond of validation-apdr-diamond: two paths of four links, 11 Mb/s, one NewReno connection with a window of 44 segments from 50 s "
-    "on, 1800 s (600 s with --quick). Nothing moves, so that every change of a route is the answer to a measurement."
+    "The diamond of validation-apdr-diamond: two paths of four links, 11 Mb/s, one NewReno connection with a window of 44 segments from 50 "
+    "s on. A run takes 1800 s (600 s with --quick). "
+    "Nothing moves, so that every change of a route is the answer to a measurement."
 )
 STABLE = PAGE.experiment(
     "babel-diamond",
     "Babel-RTT and APDR, one flow and two paths",
-    "Both protocols route by measured delay. Which of them oscillates? A change is a packet whose next hop differs from that of the packet "
-    "before it at the same node to the same destination; reversed are those that return to a next hop that was left less than 10 s before. "
-    "Bare is Babel-RTT without what dampens it: only the latest round trip counts, over a range of 0 to 1 s, there is no hysteresis, and all "
-    "routes are announced every 2 s. The rest of its difference from APDR is feasibility: while routes change, packets under APDR go back and "
+    "Both protocols route by measured delay. Which of them oscillates? "
+    "A change is a packet whose next hop differs from that of the packet before it, at the same node to the same "
+    "destination. A reversed change returns to a next hop that was left less than 10 s before. "
+    "Bare is Babel-RTT without what dampens it. Only the latest round trip counts, over a range of 0 to 1 s. There is no "
+    "hysteresis, and all routes are announced every 2 s. "
+    "The rest of its difference from APDR is feasibility: while routes change, packets under APDR go back and "
     "forth between nodes that know different costs until their TTL expires; under Babel that is rare, because no two nodes route through each "
     "other at the same instant. "
     f"{DIAMOND_SETTING}",

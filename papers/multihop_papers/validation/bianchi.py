@@ -68,8 +68,9 @@ BIANCHI = Page(
     "Do backoff, collisions and deference add up? Every station of a cell always has a packet to send; Bianchi's fixed point gives "
     f"the throughput. Standard flavour; n stations in range of each other, each sending {PAYLOAD} bytes over UDP to the next; 2 Mb/s "
     "data, 1 Mb/s basic rate, long preamble; no retry limits, no capture; 60 s simulated, the first 10 s not counted. The model has "
-    f"W = {CW_MIN + 1} and m = {DOUBLINGS}. EIFS is off: the model has one space after a collision for all stations, but in the standard "
-    "a station whose own frame collided has received nothing and waits DIFS, and the others wait EIFS.",
+    f"W = {CW_MIN + 1} and m = {DOUBLINGS}. "
+    "EIFS is off: the model has one space after a collision for all stations. In the standard, a station whose own frame "
+    "collided has received nothing and waits DIFS; the others wait EIFS.",
     Effort(5),
     scenario={
         "duration": 60.0,

@@ -77,8 +77,10 @@ def draw(study: Study) -> None:
 CHAIN = Page("chain", "J. Li, C. Blake, D. De Couto, H. Lee, R. Morris, Capacity of Ad Hoc Wireless Networks, MobiCom 2001").experiment(
     "chain",
     "capacity of a chain",
-    "How much do several hops carry? Stations that hear each other share the air: h hops carry C/h up to three hops; from four "
-    "hops on a source that limits its rate carries C/4, and greedy sources approach C/7. Chain of h hops, 200 m each; 2 Mb/s data, "
+    "How much do several hops carry? "
+    "Stations that hear each other share the air: h hops deliver C/h up to three hops. From four hops on, a source that "
+    "limits its rate delivers C/4, and greedy sources approach C/7. "
+    "Chain of h hops, 200 m each; 2 Mb/s data, "
     f"1 Mb/s basic rate, long preamble, ns2 flavour, RTS/CTS before every data frame; static routes and known addresses; {PAYLOAD} "
     "bytes of payload; 150 s simulated, the first 30 s not counted.",
     Effort(5),

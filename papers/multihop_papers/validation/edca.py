@@ -196,10 +196,12 @@ def print_model() -> None:
 EDCA = Page("edca", "a model of EDCA boundary by boundary").experiment(
     "edca",
     "two access categories in one cell",
-    "Who gets how much of a saturated cell? Ten stations in range of each other, each sending datagrams of 1460 bytes to the next one; half of them "
-    "in one category, half in another, or five stations with packets in both. The model goes from slot boundary to slot boundary: a category "
-    "counts a slot when it begins, waits for its own interframe space, after a collision for EIFS with that space, at its senders until the ACK is overdue, and of two "
-    "categories of one station the more urgent one transmits. "
+    "Who gets how much of a saturated cell? "
+    "Each of ten stations in range of each other sends datagrams of 1460 bytes to the next one. Half of them are in one "
+    "category and half in another, or five stations have packets in both. "
+    "The model goes from slot boundary to slot boundary. A category counts a slot when the slot begins, and waits for its "
+    "own interframe space. After a collision it waits for EIFS with that space, and its senders wait until the ACK is "
+    "overdue. Of two categories of one station the more urgent one transmits. "
     "802.11b, 11 Mb/s data, 1 Mb/s basic rate, no RTS/CTS, no retry limits, no capture; 105 s simulated, the first 5 s not counted.",
     Effort(2, {"duration": 10.0}),
     full=Effort(10),

@@ -40,9 +40,11 @@ ROUTINGS: dict[str, dict[str, Any]] = {
 RELAY = PAGE.experiment(
     "hwmp-relay",
     "two fast links or a slow one, on demand",
-    "Does the metric prefer two fast links to a slow one, and only then? The three nodes of validation-olsrv2-relay: the outer ones hear each "
-    f"other, at a distance of {NEAR} m at 11 Mb/s, {SLOW} m at 2 Mb/s and {SLOWEST} m at 1 Mb/s, where the links to the node between them have "
-    f"11, 11 and 5.5 Mb/s. {LADDER} Saturated with datagrams of 1460 bytes from 20 s on; 100 s simulated, the first 40 s not counted.",
+    "Does the metric prefer two fast links to a slow one, and only then? "
+    "The three nodes are those of validation-olsrv2-relay. The outer ones hear each other, at a distance of "
+    f"{NEAR} m at 11 Mb/s, {SLOW} m at 2 Mb/s and {SLOWEST} m at 1 Mb/s"
+    ". The links to the node between them then have 11, 11 and 5.5 Mb/s. "
+    f"{LADDER} Saturated with datagrams of 1460 bytes from 20 s on; 100 s simulated, the first 40 s not counted.",
     Effort(2, {"duration": 60.0}),
     full=Effort(10),
     scenario=RELAY_SCENARIO,

@@ -57,8 +57,11 @@ PARTITIONED = Metric("partitioned", "share of time without a path", "flows.*.par
 SETTING = (
     "50 nodes under random waypoint with a stationary start and no pauses. Speeds are uniform from v/2 to 3v/2, so that the same seed at "
     f"another v gives the same movement at another pace; v = 0 stands for {REST:g} m/s. The mean speed of the nodes is 0.91 v. {FLOWS} flows "
-    f"between {2 * FLOWS} nodes, each with {PER_SECOND} datagrams of {PAYLOAD} bytes per second, sent in turn; 200 s simulated, flows from "
-    f"{WARMUP:g} s to {STOP:g} s; range 250 m, 2 Mb/s data, 1 Mb/s basic rate, ns2 flavour and ARP, RTS/CTS. No protocol has a second IP "
+    f"between {2 * FLOWS} nodes, each with {PER_SECOND} datagrams of {PAYLOAD} bytes per second, "
+    "sent in turn. A run takes 200 simulated seconds, with flows from "
+    f"{WARMUP:g} s to {STOP:g} s"
+    ". Range 250 m, data at 2 Mb/s, basic rate 1 Mb/s, ns2 flavour and ARP, RTS/CTS. "
+    "No protocol has a second IP "
     "header, so that all use the channel alike; DSR is without flow state. 'MAC' and 'HELLO' say how link failures are detected."
 )
 PAPER = (

@@ -63,8 +63,9 @@ NOTES = {
 }
 HOPS = axis("hops", "topology.hops", list(range(1, 11)), "hops")
 SETTING = (
-    "2 Mb/s data, 1 Mb/s basic rate, long preamble, RTS/CTS before every data frame, 250 m and 550 m; 1460 bytes of payload; TCP "
-    "with the constants of ns-2.35. Packets of ns-2 are 6 bytes smaller because its data header has a fourth address; frames are "
+    "Data at 2 Mb/s, basic rate 1 Mb/s, long preamble, RTS/CTS before every data frame, ranges of 250 m and 550 m. Payload "
+    "of 1460 bytes. TCP with the constants of ns-2.35. "
+    "Packets of ns-2 are 6 bytes smaller because its data header has a fourth address; frames are "
     "equally long. Positions, movement and starts of flows are those of our runs with the same seed. 120 s simulated, the "
     "first 20 s not counted."
 )

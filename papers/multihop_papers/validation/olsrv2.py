@@ -20,8 +20,9 @@ RANGES = {"1M": 250.0, "2M": 200.0, "5.5M": 150.0, "11M": 100.0}
 RADIO = {"rate": "11M", "range": RANGES}
 MAC = {"flavour": "standard", "rts_threshold": "off", "arp": "oracle", "rate_control": "minstrel"}
 LADDER = (
-    "802.11b with Minstrel, which begins at 11 Mb/s; 11 Mb/s reaches 100 m, 5.5 Mb/s 150 m, 2 Mb/s 200 m, and 1 Mb/s, at which routing messages "
-    "are broadcast, 250 m. Standard flavour without RTS/CTS."
+    "The radio is 802.11b with Minstrel, which begins at 11 Mb/s. Packets reach 100 m at 11 Mb/s, 150 m at 5.5 Mb/s and "
+    "200 m at 2 Mb/s. Routing messages are broadcast at 1 Mb/s and reach 250 m. "
+    "Standard flavour without RTS/CTS."
 )
 
 
@@ -74,9 +75,11 @@ def relay_claims(airtime: str, hops: str) -> list[Claim]:
 RELAY = PAGE.experiment(
     "olsrv2-relay",
     "two fast links or a slow one",
-    "Does the metric prefer two fast links to a slow one, and only then? Three nodes in a row; the outer ones hear each other, at a "
-    f"distance of {NEAR} m at 11 Mb/s, {SLOW} m at 2 Mb/s and {SLOWEST} m at 1 Mb/s, where the links to the node between them have 11, 11 and "
-    f"5.5 Mb/s. {LADDER} Saturated with datagrams of 1460 bytes from 20 s on; 100 s simulated, the first 40 s not counted.",
+    "Does the metric prefer two fast links to a slow one, and only then? "
+    "Three nodes stand in a row. The outer ones hear each other, at a distance of "
+    f"{NEAR} m at 11 Mb/s, {SLOW} m at 2 Mb/s and {SLOWEST} m at 1 Mb/s"
+    ". The links to the node between them then have 11, 11 and 5.5 Mb/s. "
+    f"{LADDER} Saturated with datagrams of 1460 bytes from 20 s on; 100 s simulated, the first 40 s not counted.",
     Effort(2, {"duration": 60.0}),
     full=Effort(10),
     scenario=RELAY_SCENARIO,
@@ -126,10 +129,13 @@ DELAY, RTT = "APDR 0.8", "Babel-RTT"
 STABLE = PAGE.experiment(
     "olsrv2-diamond",
     "OLSRv2, Babel-RTT and APDR, one flow and two paths",
-    "Airtime is not delay: where all links have one bit rate, only lost packets change what they cost. Does OLSRv2 oscillate? A change is a packet "
-    "whose next hop differs from that of the packet before it at the same node to the same destination; reversed are those that return to a next "
-    "hop that was left less than 10 s before. The diamond of validation-apdr-diamond: two paths of four links, 11 Mb/s, one NewReno connection with a "
-    "window of 44 segments from 50 s on, 1800 s (600 s with --quick). Nothing moves.",
+    "Airtime is not delay: where all links have one bit rate, only lost packets change what they cost. Does OLSRv2 oscillate? "
+    "A change is a packet whose next hop differs from that of the packet before it, at the same node to the same "
+    "destination. A reversed change returns to a next hop that was left less than 10 s before. "
+    "The diamond of validation-apdr-diamond: two paths of four links, 11 Mb/s, one NewReno connection with a "
+    "window of 44 segments from 50 "
+    "s on. A run takes 1800 s (600 s with --quick). "
+    "Nothing moves.",
     Effort(3, {"duration": 600.0}),
     full=Effort(4),
     scenario=DIAMOND,

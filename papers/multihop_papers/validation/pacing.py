@@ -36,8 +36,10 @@ BASE: dict[str, Any] = {
 CROSS: dict[str, Any] = {"topology": {"kind": "cross"}, "flow": [{"transport": "newreno"}] * 2}
 LENGTHS = axis("hops", "topology.hops", HOPS, "hops")
 SETTING = (
-    "As in the paper's section 3: nodes 200 m apart, range 250 m, carrier sensed over 550 m; 2 Mb/s data, 1 Mb/s basic rate, ns2 flavour "
-    "and ARP, RTS/CTS before every data frame, queues of 50 packets, AODV; segments of 1460 bytes, `ns2-2005`. The first 20 s are not "
+    "As in the paper's section 3, nodes are 200 m apart, with a range of 250 m, and sense the carrier over 550 m. Data at "
+    "2 Mb/s, basic rate 1 Mb/s, ns2 flavour and ARP, RTS/CTS before every data frame, queues of 50 packets, AODV. Segments "
+    "of 1460 bytes, `ns2-2005`. "
+    "The first 20 s are not "
     "counted. The paper has batch means of one run of 55,000 packets; its numbers are those of its text, its figures have none."
 )
 PAGE = Page("pacing", PAPER, SETTING)

@@ -85,7 +85,8 @@ VARIATION = PAGE.experiment(
     "What keeps a paced flow that is alone below a clamped one? With a history of one round trip there is no variation, so that the gap "
     "is the delay of four hops and nothing more. It is one factor, 1 + 2 cov, that keeps TCP-AP from passing the clamped window on a "
     "chain without other traffic, with one clock or two. Round trips vary by 0.22 to 0.25 although nothing competes (series `cov`), "
-    "because some ACKs meet data of their own flow, and the gap is half as long again as the delay asks for. Without that factor TCP-AP "
+    "because some ACKs meet data of their own flow. The gap is half as long again as the delay requires. "
+    "Without that factor TCP-AP "
     "passes the window from six hops on, and loses 8 to 14 packets in 1000; over four hops data and ACKs meet all the more.",
     Effort(5),
     scenario=BASE,

@@ -208,8 +208,10 @@ def cell(n: int) -> Settings:
 CELL = PAGE.experiment(
     "rates-cell",
     "collisions without bad links",
-    "Do collisions lower the rate? Stations 20 m from one receiver, each with datagrams of 1460 bytes to send at any time; every link "
-    "is perfect at 11 Mb/s, so that whatever is lost is lost to collisions. Standard flavour without RTS/CTS, no capture; 20 s simulated, the first "
+    "Do collisions lower the rate? Stations 20 m from one receiver, "
+    "each with datagrams of 1460 bytes to send at any time. Every link is perfect at 11 Mb/s, so that whatever is lost is "
+    "lost to collisions. "
+    "Standard flavour without RTS/CTS, no capture; 20 s simulated, the first "
     "5 s not counted.",
     Effort(2, {"duration": 8.0}, {"stations": [1, 10]}),
     full=Effort(5),

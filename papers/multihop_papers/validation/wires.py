@@ -45,8 +45,10 @@ BUFFERS = Page("wires", "the sawtooth of additive increase, and RFC 9438").exper
     "wires-buffers",
     "one flow and a drop-tail queue",
     "A flow uses as much of a wire as its sawtooth allows, from 77% behind a queue of 3 packets to all of it behind 84. Its only losses are those "
-    "of the full queue. The window grows until it exceeds wire and queue, by a segment in a round trip or by the function of RFC 9438, and a loss leaves "
-    "half or seven tenths of it; while it is below what the wire holds (84 packets), the wire idles. With delayed ACKs the window grows half as fast, but for linux-6, "
+    "of the full queue. "
+    "The window grows until it exceeds wire and queue, by a segment in a round trip or by the function of RFC 9438. A loss "
+    "leaves half or seven tenths of it. While it is below what the wire holds "
+    "(84 packets), the wire idles. With delayed ACKs the window grows half as fast, but for linux-6, "
     "which counts bytes. The model goes from round trip to round trip; one passes before a loss is found, another one in recovery. After every second loss CUBIC's "
     "function is flat below the window of the loss (fast convergence). 10 Mb/s, 100 ms; 360 s simulated, the first 60 s, in which slow start overshoots, not counted.",
     Effort(1, {"duration": 150.0}),

@@ -239,8 +239,9 @@ def judge(study: Study, group: Group, shares: Mapping[tuple[Any, ...], float]) -
 COSTS = Page("wires", "the best of each congestion control").experiment(
     "wires-options",
     "what options of TCP cost on a wire without losses",
-    "With SACK, or with a timer that restarts at every ACK of new data, no combination of options costs more than a tenth of the goodput, but for Vegas without SACK and with "
-    "delayed ACKs, timestamps and a large initial window. Without both, CUBIC loses more, and so do presets of old simulators. Seven congestion controls have each of the recommended presets `rfc` and `linux-6` (Prague and BBR only the second), and each of the ways to repair losses: "
+    "With SACK, or with a timer that restarts at every ACK of new data, no combination of options costs more than a tenth "
+    "of the goodput. The exception is Vegas without SACK and with delayed ACKs, timestamps and a large initial window. "
+    "Without both, CUBIC loses more, and so do presets of old simulators. Seven congestion controls have each of the recommended presets `rfc` and `linux-6` (Prague and BBR only the second), and each of the ways to repair losses: "
     "none but that of NewReno, SACK, RACK, and RACK with PRR and undoing. Each of these bases is run alone, with one other option, and with all of them but the short timeout: delayed "
     "ACKs, timestamps, no limited transmit, growth by bytes, HyStart++, a minimum timeout of 0.2 s; ECN and an initial window of 10 only with all of them. Without SACK the other rule for the "
     "timer is run as well. NewReno and CUBIC also have the presets of old simulators and testbeds. The goodput is compared with the best of its congestion "
