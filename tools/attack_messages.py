@@ -275,11 +275,13 @@ def draw(watch: Watch) -> str:
         axes = figure.subplots()
     times, sizes = [at for at, _, _ in watch.memory], [size for _, size, _ in watch.memory]
     axes.plot(times, sizes, color="C0")
-    top = max(sizes)
+    top, place = max(sizes), -times[-1]
     for index, name in enumerate(dict.fromkeys(step for _, _, step in watch.memory)):
         inside = [at for at, _, step in watch.memory if step == name]
         axes.axvspan(inside[0], inside[-1], color="0.9" if index % 2 else "1.0", zorder=0)
-        axes.text(inside[0], top * 1.02, name, rotation=30, fontsize="small", va="bottom")
+        # Names of short steps stand side by side.
+        place = max(inside[0], place + 0.04 * times[-1])
+        axes.text(place, top * 1.02, name, rotation=30, fontsize="small", va="bottom")
     axes.set(xlabel="time, s", ylabel="resident memory, MB", ylim=(0, top * 1.35), xlim=(0, times[-1]))
     return figure_files.figure_file(figure)
 
