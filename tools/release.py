@@ -140,13 +140,13 @@ def run(*words: str | Path, **more: str) -> None:
     subprocess.run(words, cwd=ROOT, check=True, env={**os.environ, "PATH": path, **more})
 
 
-def link(target: str, *words: str) -> Path:
+def link(target: str, *words: str, profile: str = "release") -> Path:
     """Build with Zig as the linker; returns the folder of the results."""
     build.need_cargo()
     if build.run_quietly("rustup", "target", "add", target):
         raise build.MissingError(f"rustup target add {target} failed")
-    run("cargo", "zigbuild", "--release", "--locked", "--target", target, *words)
-    return build.TARGET / target / "release"
+    run("cargo", "zigbuild", "--profile", profile, "--locked", "--target", target, *words)
+    return build.TARGET / target / ("debug" if profile == "dev" else profile)
 
 
 def static(system: System, *features: str) -> Path:
@@ -307,8 +307,9 @@ def sbom(_: Sequence[System]) -> None:
 def other_systems(_: Sequence[System]) -> None:
     """Link the simulator and the command for macOS and Windows; nothing of it can run here."""
     for target, features in LINKED.items():
-        link(target, *SIMULATOR)
-        link(target, "-p", "multihop-cli", *features)
+        # Optimisation removes what a program does not use: what links without it, also links with it.
+        link(target, *SIMULATOR, profile="dev")
+        link(target, "-p", "multihop-cli", *features, profile="dev")
         print(f"{target}: simulator and command link", flush=True)
 
 

@@ -105,6 +105,18 @@ def test_a_wheel_whose_command_cannot_run_here_gets_its_pages_from_the_static_on
     ]
 
 
+def test_programs_for_other_systems_link_without_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[str] = []
+    monkeypatch.setattr(build, "need_cargo", lambda: None)
+    monkeypatch.setattr(build, "run_quietly", lambda *_: 0)
+    monkeypatch.setattr(release, "run", lambda *words: commands.append(" ".join(words)))
+    release.other_systems([])
+    assert len(commands) == 2 * len(release.LINKED)
+    assert all("zigbuild --profile dev --locked" in command for command in commands)
+    assert release.link("a", profile="dev") == build.TARGET / "a/debug"
+    assert release.link("a") == build.TARGET / "a/release"
+
+
 def test_two_builds_of_a_fresh_clone_are_compared(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
