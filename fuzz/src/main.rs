@@ -55,6 +55,7 @@ targets! {
     files "files",
     folder "folder",
     gpx "gpx",
+    group "group",
     hub "hub",
     hwmp "hwmp",
     hwsim "hwsim",

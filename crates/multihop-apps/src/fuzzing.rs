@@ -7,7 +7,7 @@ use tokio::io::{join, sink};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::files::{self, Options, Sources, Target, receive, send};
-use crate::{code, perf, tunnel};
+use crate::{code, perf, spread, tunnel};
 
 /// Fuzzes a message of a file transfer, and both ends of a transfer with a peer that sends these bytes.
 pub fn files(bytes: &[u8]) {
@@ -38,6 +38,11 @@ pub fn code(bytes: &[u8]) {
 /// Reads these bytes as the request of a SOCKS5 client.
 pub fn socks(bytes: &[u8]) {
     block_on(tunnel::check_socks(bytes));
+}
+
+/// Fuzzes a member of a group with datagrams of other members.
+pub fn group(bytes: &[u8]) {
+    spread::check(bytes);
 }
 
 /// Runs a receiver with a folder against a sender that sends these bytes; nothing outside of the folder may

@@ -171,6 +171,85 @@ const WORDS: usize = 16;
 /// Largest number of indices that a node remembers: 40 kB.
 const MAX_WINDOWS: usize = 256;
 
+/// Fuzzes a member of a group with datagrams of other members, of which some are modified, cut or repeated. A simple
+/// list of the counters that have arrived decides which datagrams the member must accept.
+#[cfg(fuzzing)]
+pub(crate) fn check(bytes: &[u8]) {
+    let mut member = Envelope::new(&SharedKey::from_bytes([1; 32])).expect("a random number");
+    // Too far from the indices of other members for a single modified byte.
+    member.index = u64::MAX;
+    let mut expected = Refused::default();
+    let mut arrived = Arrived::default();
+    let (mut counter, mut rest) = (1_u32, bytes);
+    while let Some((&[operation, sender, high, low, length], after)) = rest.split_first_chunk() {
+        let (chunk, after) = after.split_at(after.len().min(length.into()));
+        rest = after;
+        let step = i32::from(i16::from_be_bytes([high, low]));
+        // With the greatest steps, a few datagrams pass all counters of an index.
+        let step = if operation & 8 == 0 { step } else { step.saturating_mul(65_536) };
+        counter = counter.saturating_add_signed(step).max(1);
+        let index = u64::from(operation >> 4) * 256 + u64::from(sender);
+        let mut text = chunk.to_vec();
+        member.key.seal(nonce(index, counter), &[VERSION], &mut text);
+        let mut datagram = [&[VERSION][..], &nonce(index, counter), &text].concat();
+        let packet = Packet::parse(chunk);
+        let is_sealed = match operation % 8 {
+            0..=3 => true,
+            4 => {
+                let at = usize::from(high) % datagram.len();
+                datagram[at] ^= low;
+                low == 0
+            }
+            5 => {
+                datagram.truncate(usize::from(low));
+                usize::from(low) >= 13 + chunk.len() + 16
+            }
+            6 => {
+                datagram = chunk.to_vec();
+                false
+            }
+            _ => {
+                if let Ok(packet) = &packet {
+                    let own = member.seal(packet).expect("a random number");
+                    assert_eq!(own.len(), datagram.len());
+                    assert_eq!(member.open(&own), None, "an own datagram that multicast returns");
+                }
+                continue;
+            }
+        };
+        let opened = member.open(&datagram);
+        let is_new = is_sealed && arrived.is_new(index, counter);
+        let is_own =
+            datagram.len() >= 13 && datagram.starts_with(&[VERSION, 255, 255, 255, 255, 255, 255, 255, 255]);
+        expected.forged += u64::from(!is_sealed && !is_own);
+        expected.replayed += u64::from(is_sealed && !is_new);
+        expected.invalid += u64::from(is_new && packet.is_err());
+        assert_eq!(opened, packet.ok().filter(|_| is_new).map(|packet| (index, packet)));
+        assert_eq!(member.refused(), expected);
+    }
+}
+
+/// All counters that have arrived from each index, the index of the latest datagram last.
+#[cfg(fuzzing)]
+#[derive(Default)]
+struct Arrived(Vec<(u64, std::collections::BTreeSet<u32>)>);
+
+#[cfg(fuzzing)]
+impl Arrived {
+    /// Whether a member must accept the counter of an index, which arrives now.
+    fn is_new(&mut self, index: u64, counter: u32) -> bool {
+        let known = self.0.iter().position(|(one, _)| *one == index).map(|at| self.0.remove(at).1);
+        if known.is_none() && self.0.len() == MAX_WINDOWS {
+            self.0.remove(0);
+        }
+        let mut counters = known.unwrap_or_default();
+        let is_recent = counters.last().is_none_or(|greatest| greatest.saturating_sub(counter) < 1024);
+        let is_new = is_recent && counters.insert(counter);
+        self.0.push((index, counters));
+        is_new
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use multihop_spread::{Body, UNKNOWN};

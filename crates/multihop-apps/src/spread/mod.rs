@@ -18,6 +18,8 @@ use multihop_spread::{Config, Header, SYMBOL, SYMBOLS, manifest};
 use disk::{Disk, Inbox};
 use driver::Driver;
 pub use envelope::Refused;
+#[cfg(fuzzing)]
+pub(crate) use envelope::check;
 
 /// A member of a group.
 pub struct Member {
