@@ -91,6 +91,18 @@ fn with_edca_and_dscp_commands_overtake_images_at_every_hop() {
     assert!(marked < 0.6 * plain, "{marked} ms, without: {plain} ms");
 }
 
+/// On a fast path the usual allowance for delays is a queue of several segments of images; it doubled this delay.
+#[test]
+fn commands_beside_images_meet_a_short_queue_on_a_fast_path() {
+    let head = "[radio]\nphy = \"802.11a\"\nrate = \"54M\"\n";
+    let command = COMMANDS.replace("size = 100", "size = 2000").replace("interval = 0.5", "interval = 0.1");
+    let image = IMAGES.replace("size = 100000", "size = 2000000");
+    let [(_, command), (_, image)] =
+        channels("mesh", head, &[&command, &image]).try_into().expect("two channels");
+    assert!(p95(&command) < 9.0, "{command:?}");
+    assert!(image.goodput_kbps > 5000.0, "{image:?}");
+}
+
 /// Without a bound to three segments at once, the second segment of a command would wait for the ACK of the first.
 #[test]
 fn a_short_message_leaves_at_once_on_an_idle_path() {

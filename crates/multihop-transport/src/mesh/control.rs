@@ -246,6 +246,11 @@ impl Control {
         self.is_yielding = is_yielding;
     }
 
+    /// Whether urgent messages share the path with the segments that this end sends.
+    pub(super) const fn is_yielding(&self) -> bool {
+        self.is_yielding
+    }
+
     /// Takes the loss of segments, which shows a full queue only where other flows fill it.
     pub(super) fn on_loss(&mut self, now: Instant) {
         self.rival.on_loss(now);
@@ -394,7 +399,9 @@ impl Control {
             return self.backlog + rate * wire::allowed(self.allowed, rate);
         }
         // Within a train segments do not wait for each other, and what delays a host delays a train once.
-        self.part * (2.0 * self.train - 1.0) + rate * self.allowed.as_secs_f64() / self.train
+        let backlog = self.part * (2.0 * self.train - 1.0);
+        let target = backlog + rate * self.allowed.as_secs_f64() / self.train;
+        if self.is_yielding { target.min(YIELDING_QUEUE.max(backlog)) } else { target }
     }
 
     /// Rate limited to little above the rate of arrivals and to the bounds of the window.
@@ -457,6 +464,9 @@ const YIELDING_CORRECTION: f64 = 1.0;
 /// Gain while urgent messages share the path. With the whole error as correction *c*, both roots of the law are 1/2, so that the
 /// queue falls as fast as possible without a swing (*g* = *c*² / 4).
 const YIELDING_GAIN: f64 = 0.25;
+/// Longest queue that the allowance for delays may cause while urgent messages share the path, segments: on fast paths the
+/// allowance is several segments, and each of them delays an urgent message by an exchange on a hop.
+const YIELDING_QUEUE: f64 = 1.0;
 /// Number of segments over which the queueing delay is smoothed.
 const SMOOTHED_OVER: f64 = 8.0;
 /// Number of intervals with the backlog below its target after which growth accelerates. Noise alone seldom lasts so
@@ -544,14 +554,26 @@ mod tests {
         assert!(control.window() > 1.0, "{}", control.window());
     }
 
+    fn is(found: f64, wanted: f64) {
+        assert!((found - wanted).abs() < 1e-9, "{found} and {wanted}");
+    }
+
     #[test]
     fn a_train_is_acknowledged_as_a_whole_and_its_segments_do_not_count_as_backlog_of_each_other() {
         let mut control = Control::new(&Config::default());
-        let is = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9, "{found} and {wanted}");
         is(control.every(), 8.0);
         is(control.target(100.0), 0.4 + 100.0 * 0.005);
         control.set_train(12.0);
         is(control.every(), 12.0);
         is(control.target(1200.0), 0.4 * 23.0 + 1200.0 * 0.005 / 12.0);
+    }
+
+    #[test]
+    fn the_queue_is_shorter_beside_urgent_messages_on_fast_paths() {
+        let mut control = Control::new(&Config::default());
+        is(control.target(400.0), 2.4);
+        control.set_yielding(true);
+        is(control.target(400.0), 1.0);
+        is(control.target(40.0), 0.6);
     }
 }

@@ -8,6 +8,7 @@ use multihop_wire::mesh::{Ack, Chunk, Data, Segment};
 
 use super::path::Timer;
 use super::{MeshEnd, Report};
+use crate::channel::ChannelId;
 use crate::event::Event;
 use crate::lifecycle::State;
 
@@ -86,7 +87,8 @@ impl MeshEnd {
         let of_chunks = if has_chunks { mem::take(&mut data.payload) } else { Payload::EMPTY };
         let (number, path) = (data.number, usize::from(data.second_path));
         let (has_data, was_finished) = (has_chunks || !data.payload.is_empty(), self.recv.is_finished);
-        let Some(arrival) = self.recv.take(now, data, has_chunks) else { return };
+        let ack_waits = self.is_shared(now) && !self.ends_urgent(&chunks);
+        let Some(arrival) = self.recv.take(now, data, has_chunks, ack_waits) else { return };
         self.life.on_segment(now);
         self.paths[path].on_peer();
         if has_data {
@@ -112,6 +114,18 @@ impl MeshEnd {
             self.emit(Event::PeerClosed);
             self.update_state(now);
         }
+    }
+
+    /// Whether one of the chunks of a segment of the peer ends an urgent message. Its ACK then meets no further segment of the
+    /// message on the path.
+    fn ends_urgent(&self, chunks: &[Chunk]) -> bool {
+        let Some(channels) = &self.send.channels else { return false };
+        chunks.iter().any(|chunk| match *chunk {
+            Chunk::Data { channel, is_last, .. } => {
+                is_last && channels.is_urgent(ChannelId(channel).at_peer().0)
+            }
+            _ => false,
+        })
     }
 
     /// Takes segments that the peer does not retransmit as arrived.

@@ -541,10 +541,14 @@ impl MeshEnd {
         Wire { ask, more: self.needs_room(), every, hold, ..data }
     }
 
+    /// Whether the path counts as shared with urgent messages of this end or the peer.
+    fn is_shared(&self, now: Instant) -> bool {
+        self.urgent.is_some_and(|newest| now.saturating_since(newest) < YIELDING)
+    }
+
     /// Whether segments of later classes wait beside urgent messages of this end or the peer.
     fn yields(&self, now: Instant) -> bool {
-        self.urgent.is_some_and(|newest| now.saturating_since(newest) < YIELDING)
-            && self.send.has_later_than_urgent()
+        self.is_shared(now) && self.send.has_later_than_urgent()
     }
 
     /// Sets the timers, when no more segments leave for now.

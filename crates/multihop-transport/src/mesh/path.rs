@@ -100,9 +100,11 @@ impl Path {
             }
             return if self.trains.fill_the_path() { window / train * train } else { window };
         }
-        // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late.
+        // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late, and as many
+        // again for one that waits for the end of an urgent message.
         let every = usize::from(self.usual_every(config));
-        let held = if self.control.is_starting() { 0 } else { every + every / 2 };
+        let late = if self.control.is_yielding() { every + every / 2 } else { every / 2 };
+        let held = if self.control.is_starting() { 0 } else { every + late };
         self.whole_window() + held
     }
 
@@ -158,7 +160,9 @@ impl Path {
         self.unanswered = Some((self.unanswered.map_or(now, |(first, _)| first), now));
         self.timers.stop(Timer::Silence);
         let every = self.every(config);
-        self.hold = (gap * u64::from(every)).min(config.ack_hold);
+        // Beside urgent messages the ACK waits for the end of one.
+        let longer = if self.control.is_yielding() { gap * u64::from(every) / 2 } else { Duration::ZERO };
+        self.hold = (gap * u64::from(every) + longer).min(config.ack_hold);
         if self.uses_trains() {
             // All parts of a train arrive within a round trip, whatever the rate is.
             self.hold = self.hold.min(self.rtt.srtt().unwrap_or(self.hold));

@@ -79,9 +79,9 @@ impl Room {
         if self.used > self.limit { Err("more than the credit") } else { Ok(()) }
     }
 
-    /// The new credit if it is worth a chunk. A room that limits the peer, although the application keeps up, doubles as
-    /// long as `growth` permits it.
-    fn grant(&mut self, growth: &mut Growth) -> Option<u64> {
+    /// The new credit if it is worth a segment, or with `joins` if it is worth a chunk in a segment that leaves anyway. A room
+    /// that limits the peer, although the application keeps up, doubles as long as `growth` permits it.
+    fn grant(&mut self, growth: &mut Growth, joins: bool) -> Option<u64> {
         let keeps_up =
             self.freed - self.freed_at_growth >= self.size && self.used - self.freed <= self.size / 4;
         if self.is_small && keeps_up && growth.take(self.size) {
@@ -89,7 +89,8 @@ impl Room {
             (self.is_small, self.freed_at_growth) = (false, self.freed);
         }
         let limit = self.freed + self.size;
-        if limit - self.limit < self.size / 4 {
+        let worth = if joins { self.size / 16 } else { self.size * 3 / 8 };
+        if limit - self.limit < worth {
             return None;
         }
         self.limit = limit;
@@ -284,9 +285,9 @@ impl Incoming {
         self.next = number + count;
     }
 
-    /// The new credit of the peer, if it is worth a chunk.
-    pub(super) fn grant(&mut self, growth: &mut Growth) -> Option<u64> {
-        self.room.grant(growth)
+    /// The new credit of the peer if it is worth a segment, or with `joins` if it is worth a chunk.
+    pub(super) fn grant(&mut self, growth: &mut Growth, joins: bool) -> Option<u64> {
+        self.room.grant(growth, joins)
     }
 }
 

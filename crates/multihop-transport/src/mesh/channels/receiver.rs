@@ -112,7 +112,7 @@ impl ReceiveSide {
         } else {
             self.readable.remove(&(priority, id.0));
         }
-        if let Some(limit) = channel.grant(&mut self.growth) {
+        if let Some(limit) = channel.grant(&mut self.growth, false) {
             self.grants.push((id, limit));
         }
     }
@@ -130,9 +130,17 @@ impl ReceiveSide {
         Some(Received { channel, message, content, is_late })
     }
 
-    /// New credit for the peer since the last call.
+    /// New credit for the peer since the last call. Credit of one channel takes along that of the others, because a segment
+    /// with credit costs the path as much as any short segment.
     pub(super) fn take_grants(&mut self) -> Vec<(ChannelId, u64)> {
-        core::mem::take(&mut self.grants)
+        let mut grants = core::mem::take(&mut self.grants);
+        if !grants.is_empty() {
+            for (&id, channel) in &mut self.channels {
+                let limit = channel.grant(&mut self.growth, true);
+                grants.extend(limit.map(|limit| (ChannelId(id), limit)));
+            }
+        }
+        grants
     }
 
     /// Whether something can be read.

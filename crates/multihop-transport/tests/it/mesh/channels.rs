@@ -246,13 +246,13 @@ fn messages_with_a_deadline_leave_a_silent_path_before_the_first_round_trip() {
     assert!((8..=10).contains(&trickles), "{trickles} segments in 2 s");
 }
 
-/// Lets the peer send a message that uses a third of a credit of 4096 bytes, and the end grant credit.
+/// Lets the peer send a message that uses two fifths of a credit of 4096 bytes, and the end grant credit.
 fn grant(end: &mut MeshEnd) {
     let chunks = vec![
         Chunk::Open { channel: 0, options: ChannelOptions::default() },
-        Chunk::Data { channel: 0, message: 0, offset: 0, len: 1400, is_last: true, slack: None },
+        Chunk::Data { channel: 0, message: 0, offset: 0, len: 1600, is_last: true, slack: None },
     ];
-    end.receive(at(0), Segment::Data(Wire { chunks, payload: Payload::Virtual(1400), ..Wire::default() }));
+    end.receive(at(0), Segment::Data(Wire { chunks, payload: Payload::Virtual(1600), ..Wire::default() }));
     assert!(end.poll_message(at(0)).is_some());
 }
 
@@ -275,6 +275,67 @@ fn credit_is_repeated_on_a_silent_path_before_the_first_round_trip() {
     grant(&mut end);
     let times = credits(&mut end, 5000);
     assert!(times.len() > 10 && times[0] == 0, "{times:?}");
+}
+
+#[test]
+fn credit_of_one_channel_takes_along_that_of_others() {
+    let mut end = end(Config { channel_credit: 4096, ..config() });
+    for (number, channel, len) in [(0, 0, 400), (1, 2, 1600)] {
+        let options = ChannelOptions::default();
+        let data = Chunk::Data { channel, message: 0, offset: 0, len, is_last: true, slack: None };
+        let chunks = vec![Chunk::Open { channel, options }, data];
+        let payload = Payload::Virtual(len.into());
+        let segment = Wire { number, transmission: number, chunks, payload, ..Wire::default() };
+        end.receive(at(0), Segment::Data(segment));
+        assert!(end.poll_message(at(0)).is_some());
+        let sent = leave(&mut end, at(0));
+        let credits: Vec<usize> = sent.iter().map(|data| data.chunks.len()).collect();
+        assert_eq!(credits, [vec![], vec![2]][usize::from(channel > 0)]);
+    }
+}
+
+/// Numbers of the segments on whose arrival an end sends an ACK. The peer sends 16 segments: a message with this priority in the
+/// first one and another in the eighth and ninth, otherwise parts of an image.
+fn acknowledged(priority: u8) -> Vec<u32> {
+    let mut end = end(config());
+    let mut acknowledged = Vec::new();
+    for number in 0..16 {
+        let open = |channel, priority| Chunk::Open {
+            channel,
+            options: ChannelOptions { priority, ..ChannelOptions::default() },
+        };
+        let part = |channel, message, offset, is_last| Chunk::Data {
+            channel,
+            message,
+            offset,
+            len: 100,
+            is_last,
+            slack: None,
+        };
+        let chunks = match number {
+            0 => vec![open(0, priority), part(0, 0, 0, true)],
+            1 => vec![open(2, 6), part(2, 0, 0, false)],
+            7 => vec![part(0, 1, 0, false)],
+            8 => vec![part(0, 1, 100, true)],
+            _ => vec![part(2, 0, 100 * (u64::from(number) - if number < 7 { 1 } else { 3 }), false)],
+        };
+        let (payload, every, hold) = (Payload::Virtual(100), 8, 4000);
+        let segment = Wire { number, transmission: number, every, hold, chunks, payload, ..Wire::default() };
+        let now = at(10 * u64::from(number));
+        end.receive(now, Segment::Data(segment));
+        end.handle_timeout(now);
+        while let Some(output) = end.poll_output(now) {
+            if matches!(output, Output::Segment(Segment::Ack(_))) {
+                acknowledged.push(number);
+            }
+        }
+    }
+    acknowledged
+}
+
+#[test]
+fn the_ack_of_many_segments_waits_for_the_end_of_an_urgent_message() {
+    assert_eq!((acknowledged(5), acknowledged(0)), (vec![7, 15], vec![8]));
 }
 
 /// An end that a peer with channels has connected: the round trip of its SYN was not measured.
