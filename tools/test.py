@@ -42,7 +42,7 @@ os.environ.update(
     MATURIN_PEP517_ARGS=f"--profile dev --features {FEATURE}",
     MULTIHOP_PROFILE="debug",
     MULTIHOP_VENV=str(TARGET / "test-venv"),
-    RUSTC_WORKSPACE_WRAPPER=str(ROOT / "tools/rustc_tests.sh"),
+    RUSTC_WORKSPACE_WRAPPER=str(ROOT / "tools/rustc_tests.py"),
 )
 
 import build  # noqa: E402, it reads the variables above
