@@ -115,21 +115,23 @@ def compare(study: Study) -> None:
         "Means and intervals of paired differences; a statement holds where it is positive",
     )
     study.text(
-        "Throughput of a transfer: the mean of the transfers that began, each over its own time; all: what was delivered, over the run. Out of "
-        "order: arrivals above the number expected, of all that arrived; those behind a loss count too. Collisions per frame: a frame may be "
-        "lost at many receivers, and HELLOs and TCs count as frames: all nodes of APDR send TCs that list all neighbours, and costs behind "
-        "them. Retries: of data frames, channel errors included. Routing: what all nodes send of it."
+        "Throughput of a transfer: mean goodput of the transfers that began, each over its own duration. All: goodput of all transfers"
+        " over the run. Out of order: share of the arrivals whose number exceeds the expected one, also after a loss. Collisions per "
+        "frame: a frame may be lost at many receivers, and HELLOs and TCs count as frames. With APDR every node sends TCs that list "
+        "all neighbours and their costs. Retries: share of data frames, channel errors included. Routing: routing messages of all "
+        "nodes."
     )
     said = {HELD: "more is delivered", NOT_HELD: "less", NOT_DECIDED: "not decided"}
     found = "; ".join(f"{said[word]} at {', '.join(at)} nodes" for word, at in words.items() if at)
     study.text(
-        "What agrees with the report: among nodes that walk round trips become shorter under APDR; paths become longer, reordering more and "
-        "throughput less, and these three the more so the more nodes there are. Among nodes that stand still reserved paths deliver more than "
-        "APDR (from 50 nodes on). What does not: collisions do not become fewer. Paths of more links, and TCs of all nodes with all neighbours, "
-        "put more frames into the air. Reserved paths do not deliver more than OLSR: its routes hardly change where nothing moves, and a path "
-        "of least delay at one moment has more links than need be for as long as its flow lasts. Packets without a valid route are few with "
-        "either where there are many nodes. What the report left open: among nodes that walk a path that is held when it breaks stops its "
-        f"flow; flows that take another deliver at least as much as under APDR 0.8. Hysteresis against APDR 0.8: {found}."
+        "What agrees with the report: among walking nodes APDR has shorter round trips than OLSR, longer paths, more reordering and "
+        "less throughput. The last three differences grow with the number of nodes. Among standing nodes reserved paths deliver more "
+        "than APDR from 50 nodes on. What does not: APDR does not have fewer collisions: its longer paths, and the TCs of all nodes "
+        "with all neighbours, put more frames on the air. Reserved paths do not deliver more than OLSR. Routes of OLSR hardly change "
+        "where nothing moves. A path with the least delay at one moment has more links than necessary, and keeps them as long as its "
+        "flow lasts. With many nodes few packets lack a valid route under either protocol. What the report left open: among walking "
+        "nodes a flow stops when its reserved path breaks. Flows that reserve another path deliver at least as much as under APDR 0.8."
+        f" Hysteresis against APDR 0.8: {found}."
     )
 
 
