@@ -145,7 +145,9 @@ def _draw_chains(study: Study) -> None:
     axes.legend(fontsize=8)
     caption = f"Goodput over chains: the {CURVES} best transports, and NewReno."
     means = {name: _of_bound(study, chains[-1], name) for name in dict.fromkeys([*best, YARDSTICK])}
-    finding = extremes("goodput, % of the best constant rate", means, f"Over {hops[-1]} hops")
+    finding = extremes(
+        "goodput, % of the best constant rate", means, f"Over {hops[-1]} hops, among the {len(means)} drawn"
+    )
     study.figure(figure, caption, finding)
 
 
