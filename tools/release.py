@@ -95,6 +95,8 @@ def main(arguments: Sequence[str]) -> int:
     systems = list(SYSTEMS.values()) if found.system == "all" else [SYSTEMS[found.system]]
     DIST.mkdir(parents=True, exist_ok=True)
     os.environ.update(reproducible())
+    # tools/test.py sets it for tests.
+    os.environ.pop("RUSTC_WORKSPACE_WRAPPER", None)
     try:
         for step in found.steps:
             STEPS[step](systems)

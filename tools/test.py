@@ -34,7 +34,7 @@ FEATURE = "multihop-cli/view"
 """Programs with user-defined protocols have it. With it the wheel shares its crates with the Rust tests."""
 # Everything is usually built from nothing here: what makes later builds shorter, and the line numbers of
 # backtraces, would only cost time. The wheel is of the same parts as the Rust tests, and the pages' simulator
-# is compiled as they are. The optimised wheel stays in .venv. Programs of tests are not optimised.
+# is compiled as they are. The optimised wheel stays in .venv. Some programs of tests are not optimised.
 os.environ.update(
     CARGO_INCREMENTAL="0",
     CARGO_PROFILE_DEV_CODEGEN_UNITS="1",

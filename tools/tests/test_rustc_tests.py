@@ -22,6 +22,10 @@ LEVEL = "-Copt-level=0"
         (["--crate-name", "multihop_route", "crates/multihop-route/src/lib.rs", "--test"], False),
         (["--crate-name", "it", "crates/multihop-sim/tests/it/main.rs", "--test"], True),
         (["--crate-name", "it", "crates/multihop-transport/tests/it/main.rs", "--test"], False),
+        (
+            ["--crate-name", "multihop_sim", "crates/multihop-sim/src/lib.rs", "-C", "opt-level=3", "--test"],
+            False,
+        ),
         (["-vV"], False),
     ],
 )
