@@ -10,7 +10,7 @@
 //! | bytes | content |
 //! |---|---|
 //! | 1 | 0x10; + 1: ACK at once; + 2: more data than the receiver has room for; + 4: FIN, without payload; + 8: *second path* (`docs/models/mesh.md#two-paths`) |
-//! | 1 | number of segments after which an ACK is due; 0 means 1 |
+//! | 1 | number of segments after which an ACK is due, up to twice as many for 5 s after an urgent message; 0 means 1 |
 //! | 2 | longest delay of the ACK, in units of 100 us |
 //! | 4 | number of the segment in the stream, from the connection number + 1; kept by retransmissions |
 //! | 4 | number of the transmission on its path, from the connection number + 1 |

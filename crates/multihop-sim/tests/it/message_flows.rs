@@ -31,7 +31,12 @@ fn commands_over_mesh_do_not_wait_behind_images() {
     assert!((48..=51).contains(&command.sent) && command.delivered + 1 >= command.sent, "{command:?}");
     assert!(p95(&command) < 300.0, "{command:?}");
     assert!(telemetry.in_time > Some(0.9), "{telemetry:?}");
-    assert!(image.goodput_kbps > 100.0, "{image:?}");
+    // In 25 s only three or four images arrive, so that single runs differ by a third.
+    let images = (1..=4).map(|seed| {
+        let found = channels("mesh", &format!("seed = {seed}"), &[COMMANDS, TELEMETRY, IMAGES]);
+        found[1].1.goodput_kbps
+    });
+    assert!(images.sum::<f64>() / 4.0 > 100.0, "{image:?}");
     let (slow, _, late) = of("newreno");
     assert!(p95(&slow) > 4.0 * p95(&command), "{slow:?}");
     assert!(late.in_time < Some(0.5), "{late:?}");
@@ -82,12 +87,13 @@ fn a_flow_of_messages_ends_at_its_stop() {
 #[test]
 fn with_edca_and_dscp_commands_overtake_images_at_every_hop() {
     let head = "[radio]\nphy = \"802.11a\"\nrate = \"54M\"\n[mac]\nflavour = \"standard\"\nedca = true\n";
-    let of = |dscp: bool| {
+    let of = |seed: u64, dscp: bool| {
         let tables = [&format!("dscp = {dscp}\n"), COMMANDS, IMAGES];
+        let head = &format!("seed = {seed}\n{head}");
         let [(_, command), _] = channels("mesh", head, &tables).try_into().expect("two channels");
-        command
+        p95(&command)
     };
-    let [plain, marked] = [false, true].map(|dscp| p95(&of(dscp)));
+    let [plain, marked] = [false, true].map(|dscp| (1..=4).map(|seed| of(seed, dscp)).sum::<f64>() / 4.0);
     assert!(marked < 0.6 * plain, "{marked} ms, without: {plain} ms");
 }
 

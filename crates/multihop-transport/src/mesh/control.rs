@@ -401,7 +401,10 @@ impl Control {
         // Within a train segments do not wait for each other, and what delays a host delays a train once.
         let backlog = self.part * (2.0 * self.train - 1.0);
         let target = backlog + rate * self.allowed.as_secs_f64() / self.train;
-        if self.is_yielding { target.min(YIELDING_QUEUE.max(backlog)) } else { target }
+        if !self.is_yielding {
+            return target;
+        }
+        target.min(YIELDING_QUEUE.max(backlog).max((target - backlog) / YIELDING_DELAY))
     }
 
     /// Rate limited to little above the rate of arrivals and to the bounds of the window.
@@ -464,9 +467,12 @@ const YIELDING_CORRECTION: f64 = 1.0;
 /// Gain while urgent messages share the path. With the whole error as correction *c*, both roots of the law are 1/2, so that the
 /// queue falls as fast as possible without a swing (*g* = *c*² / 4).
 const YIELDING_GAIN: f64 = 0.25;
-/// Longest queue that the allowance for delays may cause while urgent messages share the path, segments: on fast paths the
+/// Longest queue that the allowance for delays may cause while urgent messages share the path, segments: on fast radios the
 /// allowance is several segments, and each of them delays an urgent message by an exchange on a hop.
 const YIELDING_QUEUE: f64 = 1.0;
+/// Ratio of the usual allowance for delays to the least one while urgent messages share the path. On fast networks, delays
+/// by timers and busy processors are many segments.
+const YIELDING_DELAY: f64 = 2.0;
 /// Number of segments over which the queueing delay is smoothed.
 const SMOOTHED_OVER: f64 = 8.0;
 /// Number of intervals with the backlog below its target after which growth accelerates. Noise alone seldom lasts so
@@ -575,5 +581,6 @@ mod tests {
         control.set_yielding(true);
         is(control.target(400.0), 1.0);
         is(control.target(40.0), 0.6);
+        is(control.target(10_000.0), 25.0);
     }
 }

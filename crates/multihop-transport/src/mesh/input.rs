@@ -7,7 +7,7 @@ use multihop_wire::control::{Cause, Control, Reset};
 use multihop_wire::mesh::{Ack, Chunk, Data, Segment};
 
 use super::path::Timer;
-use super::{MeshEnd, Report};
+use super::{MeshEnd, Report, is_recent};
 use crate::channel::ChannelId;
 use crate::event::Event;
 use crate::lifecycle::State;
@@ -87,7 +87,7 @@ impl MeshEnd {
         let of_chunks = if has_chunks { mem::take(&mut data.payload) } else { Payload::EMPTY };
         let (number, path) = (data.number, usize::from(data.second_path));
         let (has_data, was_finished) = (has_chunks || !data.payload.is_empty(), self.recv.is_finished);
-        let ack_waits = self.is_shared(now) && !self.ends_urgent(&chunks);
+        let ack_waits = is_recent(self.urgent_arrival, now) && !self.ends_urgent(&chunks);
         let Some(arrival) = self.recv.take(now, data, has_chunks, ack_waits) else { return };
         self.life.on_segment(now);
         self.paths[path].on_peer();

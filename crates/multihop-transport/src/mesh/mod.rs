@@ -117,6 +117,8 @@ pub struct MeshEnd {
     received: Option<Box<ReceiveSide>>,
     /// Departure or arrival of the newest message of an urgent class.
     urgent: Option<Instant>,
+    /// Arrival of the peer's newest message of an urgent class.
+    urgent_arrival: Option<Instant>,
     /// The paths to the peer, of which the first one always exists; at most two.
     paths: Vec<Path>,
     counters: Counters,
@@ -150,6 +152,7 @@ impl MeshEnd {
             recv: Receiver::new(&config, Share::of(pool)),
             received: None,
             urgent: None,
+            urgent_arrival: None,
             paths: Vec::from([Path::new(&config)]),
             counters: Counters::default(),
             out: VecDeque::with_capacity(4),
@@ -541,14 +544,9 @@ impl MeshEnd {
         Wire { ask, more: self.needs_room(), every, hold, ..data }
     }
 
-    /// Whether the path counts as shared with urgent messages of this end or the peer.
-    fn is_shared(&self, now: Instant) -> bool {
-        self.urgent.is_some_and(|newest| now.saturating_since(newest) < YIELDING)
-    }
-
     /// Whether segments of later classes wait beside urgent messages of this end or the peer.
     fn yields(&self, now: Instant) -> bool {
-        self.is_shared(now) && self.send.has_later_than_urgent()
+        is_recent(self.urgent, now) && self.send.has_later_than_urgent()
     }
 
     /// Sets the timers, when no more segments leave for now.
@@ -613,6 +611,11 @@ impl MeshEnd {
         self.life.end();
         self.paths.iter_mut().for_each(Path::stop_timers);
     }
+}
+
+/// Whether an urgent message left or arrived less than [`YIELDING`] ago.
+fn is_recent(message: Option<Instant>, now: Instant) -> bool {
+    message.is_some_and(|newest| now.saturating_since(newest) < YIELDING)
 }
 
 /// Time for which a path counts as shared after an urgent message: messages sent once a second keep the rule in effect.

@@ -160,9 +160,9 @@ impl Path {
         self.unanswered = Some((self.unanswered.map_or(now, |(first, _)| first), now));
         self.timers.stop(Timer::Silence);
         let every = self.every(config);
-        // Beside urgent messages the ACK waits for the end of one.
-        let longer = if self.control.is_yielding() { gap * u64::from(every) / 2 } else { Duration::ZERO };
-        self.hold = (gap * u64::from(every) + longer).min(config.ack_hold);
+        // While urgent messages share the path, the peer may delay an ACK until an urgent message ends.
+        let intervals = if self.control.is_yielding() { 2 } else { 1 };
+        self.hold = (gap * u64::from(every) * intervals).min(config.ack_hold);
         if self.uses_trains() {
             // All parts of a train arrive within a round trip, whatever the rate is.
             self.hold = self.hold.min(self.rtt.srtt().unwrap_or(self.hold));

@@ -190,7 +190,7 @@ impl Receiver {
     }
 
     /// Takes a segment with data, FIN, or a probe; `None` for one of another connection. Of a segment of channels, the caller
-    /// keeps the data. With `ack_waits`, the ACK of many segments waits for up to as many more.
+    /// keeps the data. With `ack_waits`, an ACK is due after twice the requested number of segments.
     pub(super) fn take(
         &mut self,
         now: Instant,
@@ -225,8 +225,8 @@ impl Receiver {
         let has_gap = if self.is_split { has_skipped } else { offset > end || (was_gap && !out_of_order) };
         let track = &mut self.tracks[path];
         track.unacked += 1;
-        let many = u32::from(data.every) * if ack_waits { 2 } else { 1 };
-        let is_due = data.ask || has_gap || !arrival.is_new || track.unacked >= many;
+        let due_after = u32::from(data.every) * if ack_waits { 2 } else { 1 };
+        let is_due = data.ask || has_gap || !arrival.is_new || track.unacked >= due_after;
         let latest = now + Duration::from_micros(100) * u64::from(data.hold);
         track.due = Some(if is_due { now } else { track.due.map_or(latest, |due| due.min(latest)) });
         Some(arrival)

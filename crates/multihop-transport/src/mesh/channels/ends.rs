@@ -185,7 +185,7 @@ impl MeshEnd {
             }
             Chunk::Data { message, offset, is_last, slack, .. } => {
                 if send.is_urgent(channel.0) {
-                    self.urgent = Some(now);
+                    (self.urgent, self.urgent_arrival) = (Some(now), Some(now));
                 }
                 let slack = slack.map(|slack| (slack, queueing));
                 receive.take_data(now, Place { channel, message, offset }, (data, is_last), slack)

@@ -79,9 +79,9 @@ impl Room {
         if self.used > self.limit { Err("more than the credit") } else { Ok(()) }
     }
 
-    /// The new credit if it is worth a segment, or with `joins` if it is worth a chunk in a segment that leaves anyway. A room
-    /// that limits the peer, although the application keeps up, doubles as long as `growth` permits it.
-    fn grant(&mut self, growth: &mut Growth, joins: bool) -> Option<u64> {
+    /// New credit, if it is at least 3/8 of the room, or 1/16 if it shares a segment with other credit. A room that limits the
+    /// peer, although the application keeps up, doubles as long as `growth` permits it.
+    fn grant(&mut self, growth: &mut Growth, shares_segment: bool) -> Option<u64> {
         let keeps_up =
             self.freed - self.freed_at_growth >= self.size && self.used - self.freed <= self.size / 4;
         if self.is_small && keeps_up && growth.take(self.size) {
@@ -89,7 +89,7 @@ impl Room {
             (self.is_small, self.freed_at_growth) = (false, self.freed);
         }
         let limit = self.freed + self.size;
-        let worth = if joins { self.size / 16 } else { self.size * 3 / 8 };
+        let worth = if shares_segment { self.size / 16 } else { self.size * 3 / 8 };
         if limit - self.limit < worth {
             return None;
         }
@@ -285,9 +285,9 @@ impl Incoming {
         self.next = number + count;
     }
 
-    /// The new credit of the peer if it is worth a segment, or with `joins` if it is worth a chunk.
-    pub(super) fn grant(&mut self, growth: &mut Growth, joins: bool) -> Option<u64> {
-        self.room.grant(growth, joins)
+    /// New credit of the peer, if there is enough for a segment of its own, or with `shares_segment` for a part of one.
+    pub(super) fn grant(&mut self, growth: &mut Growth, shares_segment: bool) -> Option<u64> {
+        self.room.grant(growth, shares_segment)
     }
 }
 

@@ -130,8 +130,8 @@ impl ReceiveSide {
         Some(Received { channel, message, content, is_late })
     }
 
-    /// New credit for the peer since the last call. Credit of one channel takes along that of the others, because a segment
-    /// with credit costs the path as much as any short segment.
+    /// New credit for the peer since the last call. When one channel has new credit, smaller amounts of other channels leave in
+    /// the same segment, because a segment with credit costs the path as much as any short segment.
     pub(super) fn take_grants(&mut self) -> Vec<(ChannelId, u64)> {
         let mut grants = core::mem::take(&mut self.grants);
         if !grants.is_empty() {

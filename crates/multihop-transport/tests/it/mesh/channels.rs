@@ -294,9 +294,10 @@ fn credit_of_one_channel_takes_along_that_of_others() {
     }
 }
 
-/// Numbers of the segments on whose arrival an end sends an ACK. The peer sends 16 segments: a message with this priority in the
-/// first one and another in the eighth and ninth, otherwise parts of an image.
-fn acknowledged(priority: u8) -> Vec<u32> {
+/// Numbers of the segments on whose arrival an end sends an ACK. The peer sends 16 segments, one each 10 ms: a message with this
+/// priority in the first one, and with `has_second` another in the eighth and ninth, otherwise parts of an image. ACKs may wait
+/// for `hold` units of 100 us.
+fn acknowledged(priority: u8, has_second: bool, hold: u16) -> Vec<u32> {
     let mut end = end(config());
     let mut acknowledged = Vec::new();
     for number in 0..16 {
@@ -315,11 +316,14 @@ fn acknowledged(priority: u8) -> Vec<u32> {
         let chunks = match number {
             0 => vec![open(0, priority), part(0, 0, 0, true)],
             1 => vec![open(2, 6), part(2, 0, 0, false)],
-            7 => vec![part(0, 1, 0, false)],
-            8 => vec![part(0, 1, 100, true)],
-            _ => vec![part(2, 0, 100 * (u64::from(number) - if number < 7 { 1 } else { 3 }), false)],
+            7 if has_second => vec![part(0, 1, 0, false)],
+            8 if has_second => vec![part(0, 1, 100, true)],
+            _ => {
+                let others = if has_second && number > 8 { 3 } else { 1 };
+                vec![part(2, 0, 100 * (u64::from(number) - others), false)]
+            }
         };
-        let (payload, every, hold) = (Payload::Virtual(100), 8, 4000);
+        let (payload, every) = (Payload::Virtual(100), 8);
         let segment = Wire { number, transmission: number, every, hold, chunks, payload, ..Wire::default() };
         let now = at(10 * u64::from(number));
         end.receive(now, Segment::Data(segment));
@@ -335,7 +339,41 @@ fn acknowledged(priority: u8) -> Vec<u32> {
 
 #[test]
 fn the_ack_of_many_segments_waits_for_the_end_of_an_urgent_message() {
-    assert_eq!((acknowledged(5), acknowledged(0)), (vec![7, 15], vec![8]));
+    let of = |priority| acknowledged(priority, true, 4000);
+    assert_eq!((of(5), of(0)), (vec![7, 15], vec![8]));
+}
+
+#[test]
+fn an_ack_without_the_end_of_an_urgent_message_waits_for_twice_as_many_segments_or_for_its_time() {
+    let of = |hold| acknowledged(0, false, hold);
+    assert_eq!((of(4000), of(1000)), (vec![15], vec![10]));
+}
+
+/// The ACK of the peer's images meets no message of the peer.
+#[test]
+fn an_ack_does_not_wait_for_urgent_messages_of_its_own_end() {
+    let mut end = end(config());
+    let options = Options { priority: 0, ..Options::default() };
+    let id = end.open_channel(options).expect("the peer has channels");
+    end.send_message(at(0), id, Data::Virtual(100)).expect("room");
+    leave(&mut end, at(0));
+    let mut acknowledged = Vec::new();
+    for number in 0..16 {
+        let options = ChannelOptions { priority: 6, ..ChannelOptions::default() };
+        let offset = 100 * u64::from(number);
+        let data = Chunk::Data { channel: 2, message: 0, offset, len: 100, is_last: false, slack: None };
+        let chunks = if number == 0 { vec![Chunk::Open { channel: 2, options }, data] } else { vec![data] };
+        let (payload, every, hold) = (Payload::Virtual(100), 8, 4000);
+        let segment = Wire { number, transmission: number, every, hold, chunks, payload, ..Wire::default() };
+        end.receive(at(10), Segment::Data(segment));
+        end.handle_timeout(at(10));
+        while let Some(output) = end.poll_output(at(10)) {
+            if matches!(output, Output::Segment(Segment::Ack(_))) {
+                acknowledged.push(number);
+            }
+        }
+    }
+    assert_eq!(acknowledged, [7, 15]);
 }
 
 /// An end that a peer with channels has connected: the round trip of its SYN was not measured.
