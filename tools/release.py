@@ -252,7 +252,7 @@ def web(_: Sequence[System]) -> None:
 def wheels(systems: Sequence[System]) -> None:
     """Wheels for old versions of glibc."""
     for system in systems:
-        # Of the other processor, qemu would need the loader and the C library to run the wheel's command.
+        # To run the command of a wheel for the other processor, qemu would need a loader and a C library.
         command = static_words(system) if system.runner else ""
         wheel(system.gnu, f"--zig --compatibility {MANYLINUX}", command)
 
@@ -309,7 +309,7 @@ def sbom(_: Sequence[System]) -> None:
 def other_systems(_: Sequence[System]) -> None:
     """Link the simulator and the command for macOS and Windows; nothing of it can run here."""
     for target, features in LINKED.items():
-        # Optimisation removes what a program does not use: what links without it, also links with it.
+        # Optimisation only removes what a program does not use; whether fat LTO links is not checked.
         link(target, *SIMULATOR, profile="dev")
         link(target, "-p", "multihop-cli", *features, profile="dev")
         print(f"{target}: simulator and command link", flush=True)

@@ -24,20 +24,20 @@ fn p95(result: &ChannelResult) -> f64 {
 fn commands_over_mesh_do_not_wait_behind_images() {
     let of = |transport: &str| {
         let found = channels(transport, "", &[COMMANDS, TELEMETRY, IMAGES]);
-        let [(_, command), (_, image), (_, telemetry)] = found.try_into().expect("three channels");
-        (command, image, telemetry)
+        let [(_, command), _, (_, telemetry)] = found.try_into().expect("three channels");
+        (command, telemetry)
     };
-    let (command, image, telemetry) = of("mesh");
+    let (command, telemetry) = of("mesh");
     assert!((48..=51).contains(&command.sent) && command.delivered + 1 >= command.sent, "{command:?}");
     assert!(p95(&command) < 300.0, "{command:?}");
     assert!(telemetry.in_time > Some(0.9), "{telemetry:?}");
     // In 25 s only three or four images arrive, so that single runs differ by a third.
-    let images = (1..=4).map(|seed| {
+    let images = [1, 2, 3, 4].map(|seed| {
         let found = channels("mesh", &format!("seed = {seed}"), &[COMMANDS, TELEMETRY, IMAGES]);
         found[1].1.goodput_kbps
     });
-    assert!(images.sum::<f64>() / 4.0 > 100.0, "{image:?}");
-    let (slow, _, late) = of("newreno");
+    assert!(images.iter().sum::<f64>() / 4.0 > 100.0, "{images:?} kb/s");
+    let (slow, late) = of("newreno");
     assert!(p95(&slow) > 4.0 * p95(&command), "{slow:?}");
     assert!(late.in_time < Some(0.5), "{late:?}");
     assert!(late.age_mean_ms > telemetry.age_mean_ms, "{late:?}");

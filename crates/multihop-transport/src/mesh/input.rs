@@ -116,8 +116,8 @@ impl MeshEnd {
         }
     }
 
-    /// Whether one of the chunks of a segment of the peer ends an urgent message. Its ACK then meets no further segment of the
-    /// message on the path.
+    /// Whether one of the chunks of a segment of the peer ends an urgent message. An ACK that leaves then does not contend with
+    /// later segments of the message.
     fn ends_urgent(&self, chunks: &[Chunk]) -> bool {
         let Some(channels) = &self.send.channels else { return false };
         chunks.iter().any(|chunk| match *chunk {

@@ -100,8 +100,8 @@ impl Path {
             }
             return if self.trains.fill_the_path() { window / train * train } else { window };
         }
-        // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late, and as many
-        // again for one that waits for the end of an urgent message.
+        // Beyond the window, segments that have left the path may wait for one ACK: the `every` segments of the ACK, half as many
+        // while the ACK is late, and beside urgent messages `every` more, because the ACK waits for the end of a message.
         let every = usize::from(self.usual_every(config));
         let late = if self.control.is_yielding() { every + every / 2 } else { every / 2 };
         let held = if self.control.is_starting() { 0 } else { every + late };

@@ -190,7 +190,8 @@ impl Receiver {
     }
 
     /// Takes a segment with data, FIN, or a probe; `None` for one of another connection. Of a segment of channels, the caller
-    /// keeps the data. With `ack_waits`, an ACK is due after twice the requested number of segments.
+    /// keeps the data. With `ack_waits`, an ACK is due after twice the number of segments that the sender requests; the sender's
+    /// longest delay of the ACK still applies.
     pub(super) fn take(
         &mut self,
         now: Instant,

@@ -79,8 +79,11 @@ impl Room {
         if self.used > self.limit { Err("more than the credit") } else { Ok(()) }
     }
 
-    /// New credit, if it is at least 3/8 of the room, or 1/16 if it shares a segment with other credit. A room that limits the
-    /// peer, although the application keeps up, doubles as long as `growth` permits it.
+    /// New limit of the peer's credit, if the limit grows by at least 3/8 of the room, or by 1/16 if it shares a segment with
+    /// other credit. A room that limits the peer, although the application keeps up, doubles as long as `growth` permits it.
+    ///
+    /// Of an empty room the peer has more than 5/8. A message that is delivered whole, of up to half of the first room, therefore
+    /// never waits for credit in an empty room.
     fn grant(&mut self, growth: &mut Growth, shares_segment: bool) -> Option<u64> {
         let keeps_up =
             self.freed - self.freed_at_growth >= self.size && self.used - self.freed <= self.size / 4;
@@ -285,7 +288,7 @@ impl Incoming {
         self.next = number + count;
     }
 
-    /// New credit of the peer, if there is enough for a segment of its own, or with `shares_segment` for a part of one.
+    /// New limit of the peer's credit, if it is worth a segment, or with `shares_segment` if it is worth a part of one.
     pub(super) fn grant(&mut self, growth: &mut Growth, shares_segment: bool) -> Option<u64> {
         self.room.grant(growth, shares_segment)
     }

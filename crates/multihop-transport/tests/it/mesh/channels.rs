@@ -278,7 +278,7 @@ fn credit_is_repeated_on_a_silent_path_before_the_first_round_trip() {
 }
 
 #[test]
-fn credit_of_one_channel_takes_along_that_of_others() {
+fn credit_of_one_channel_leaves_together_with_credit_of_others() {
     let mut end = end(Config { channel_credit: 4096, ..config() });
     for (number, channel, len) in [(0, 0, 400), (1, 2, 1600)] {
         let options = ChannelOptions::default();

@@ -77,6 +77,19 @@ fn long_messages_are_read_in_parts_and_a_gap_may_end_them() {
 }
 
 #[test]
+fn a_message_that_is_delivered_whole_fits_into_the_credit_of_an_empty_room() {
+    let mut channel = channel(false);
+    let mut growth = Growth { spare: 0, share: Share::of(None) };
+    // With their costs, the messages use one byte less than 3/8 of the credit, and are read.
+    assert_eq!(take(&mut channel, 0, 0, 1535 - 64, true), Ok(()));
+    assert_eq!(read(&mut channel), [(0, 1471)]);
+    assert_eq!(channel.grant(&mut growth, false), None);
+    assert_eq!(take(&mut channel, 1, 0, CREDIT / 2, true), Ok(()));
+    assert_eq!(read(&mut channel), [(1, 2048)]);
+    assert_eq!(channel.grant(&mut growth, false), Some(4096 + 1535 + 2112));
+}
+
+#[test]
 fn credit_grows_by_what_was_read_and_the_room_by_what_the_application_keeps_up_with() {
     let mut channel = channel(true);
     let mut growth = Growth { spare: 5000, share: Share::of(None) };
