@@ -49,7 +49,7 @@ RELATIVE = re.compile(r"\b(?:that|which|who|whose|where|at which)\b[^,.;:]*")
 STATED = re.compile(
     r"\b(?:is|are|has|have|ranges?|var(?:y|ies)|delivers?|takes?|differs?|changes?|grows?|falls?|rises?|loses?|"
     r"leaves?|arrives?|costs?|needs?|stays?|keeps?|pauses?|jumps?|reach(?:es)?|misses|miss|waits?|halves|doubles?|"
-    r"agrees?|follows?|depends?|decreases?|increases?|times as|highest|lowest|"
+    r"agrees?|follows?|depends?|decreases?|increases?|overlaps?|times as|highest|lowest|"
     r"(?:more|less|fewer|higher|lower|longer|shorter|better|worse) than)\b"
 )
 """A verb of a main clause, or a comparison."""

@@ -12,7 +12,7 @@ from multihop.run_charts import SERIES_LABELS
 from multihop.stats import Interval
 from multihop_papers.declare import Axis, Plot
 from multihop_papers.recorded import Recorded
-from multihop_papers.sentences import extremes
+from multihop_papers.sentences import differ, extremes, gap, no_difference
 from multihop_papers.study import Values
 
 NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ± ([\d.]+))?")
@@ -75,20 +75,40 @@ def _interval(text: str) -> Interval | None:
 
 
 def _of_lines(study: Recorded, plot: Plot) -> str:
+    """Compare the lines at the value of the axis at which they differ most clearly."""
     axis = _axis(study, plot.x)
     cells = _cells(study, plot)
-    for value in reversed(list(axis.values)):
-        here = {
+    points = {
+        value: {
             _named(study, cell, plot.by): found
             for cell, found in cells.items()
             if plot.by and _value(study, cell, plot.x) == value
         }
-        if len(here) > 1:
-            return extremes(_label(study, plot), here, _both(_where(study, plot), _at(axis, value)))
-    ends = {
-        _at(axis, _value(study, cell, plot.x)).removeprefix("with "): found for cell, found in cells.items()
+        for value in reversed(list(axis.values))
     }
-    return extremes(_label(study, plot), ends, _where(study, plot))
+    points = {value: here for value, here in points.items() if len(here) > 1}
+    if not points:
+        ends = {
+            _at(axis, _value(study, cell, plot.x)).removeprefix("with "): found
+            for cell, found in cells.items()
+        }
+        return extremes(_label(study, plot), ends, _where(study, plot))
+    if len({str(found) for here in points.values() for found in here.values()}) == 1:
+        return extremes(_label(study, plot), points[next(iter(points))], _where(study, plot))
+    if len(points) > 1 and not any(differ(here.values()) for here in points.values()):
+        kind, place = _noun(_axis(study, plot.by)), _noun(axis)
+        every = f"{'with' if any(isinstance(value, str) for value in points) else 'at'} every {place}"
+        return no_difference(_label(study, plot), kind, every, _where(study, plot))
+    value = max(points, key=lambda value: gap(points[value].values()))
+    return extremes(_label(study, plot), points[value], _both(_where(study, plot), _at(axis, value)))
+
+
+def _noun(axis: Axis) -> str:
+    """The label of an axis without its unit, as a singular noun."""
+    name, comma, unit = (axis.label or axis.name).rpartition(", ")
+    noun = {"v": "speed"}.get(name, name.removeprefix("v, ")) if comma else unit
+    is_count = noun.endswith("s") and all(type(value) is int for value in axis.values)
+    return f"number of {noun}" if is_count else noun
 
 
 def _of_bars(study: Recorded, plot: Plot) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import combinations
 
 from multihop.stats import Interval
 
@@ -18,9 +19,7 @@ def extremes(label: str, found: Mapping[str, Interval], where: str = "") -> str:
     found = {name.removeprefix("with "): mean for name, mean in found.items()}
     order = sorted(found, key=lambda name: found[name].mean)
     low, high = order[0], order[-1]
-    name, unit = _spoken(label)
-    is_plural = bool(PLURAL.match(name))
-    subject = f"{'' if POSSESSIVE.match(name) else 'the '}{name}{',' if ', ' in name else ''}"
+    subject, unit, is_plural = _subject(label)
     means = f"from {found[low]}{unit} ({low}) to {found[high]}{unit} ({high})"
     ranges = f"{subject} {'range' if is_plural else 'ranges'} {means}"
     if str(found[low]) == str(found[high]):
@@ -33,8 +32,39 @@ def extremes(label: str, found: Mapping[str, Interval], where: str = "") -> str:
     else:
         # The interval of another mean overlaps with one of the two.
         text = f"{ranges}."
+    return _begun(where, text)
+
+
+def no_difference(label: str, kind: str, every: str, where: str = "") -> str:
+    """A sentence about means whose intervals overlap for all values of `kind`; `every` names the points."""
+    subject, _, _ = _subject(label)
+    return _begun(where, f"the intervals of {subject} overlap {every}, whatever the {kind}.")
+
+
+def differ(means: Iterable[Interval]) -> bool:
+    """Whether two of some means have intervals that do not overlap."""
+    return any(max(one.low, other.low) > min(one.high, other.high) for one, other in combinations(means, 2))
+
+
+def gap(means: Iterable[Interval]) -> float:
+    """The gap between the intervals of the smallest and the largest mean, as a share of the larger mean.
+
+    The gap is negative if the two intervals overlap.
+    """
+    low, *_, high = sorted(means, key=lambda one: one.mean)
+    return (high.low - low.high) / (max(abs(low.mean), abs(high.mean)) or 1.0)
+
+
+def _begun(where: str, text: str) -> str:
     whole = f"{where}, {text}" if where else text
     return whole[:1].upper() + whole[1:]
+
+
+def _subject(label: str) -> tuple[str, str, bool]:
+    """A label as the subject of a sentence, its unit as it follows a number, and whether it is plural."""
+    name, unit = _spoken(label)
+    article = "" if POSSESSIVE.match(name) else "the "
+    return f"{article}{name}{',' if ', ' in name else ''}", unit, bool(PLURAL.match(name))
 
 
 def _spoken(label: str) -> tuple[str, str]:

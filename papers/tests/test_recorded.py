@@ -16,7 +16,7 @@ from multihop.runs import Where
 from multihop.stats import Interval
 from multihop_papers import figures, headlines, index, layout, pages, recorded
 from multihop_papers.catalogue import find
-from multihop_papers.declare import Plot
+from multihop_papers.declare import Axis, Metric, Plot
 from multihop_papers.recorded import Recorded
 from multihop_papers.study import Study
 
@@ -166,6 +166,34 @@ def test_a_finding_has_the_largest_and_the_smallest_mean() -> None:
         "the interval of hops 9 overlaps with the highest"
     )
     assert headlines.of_tables(["No table."]) == ""
+
+
+def lines_of(means: dict[tuple[int, str], tuple[float, float]]) -> str:
+    """The finding of a figure with a line for each transport over the number of hops."""
+    values: list[set[str]] = [{str(hops) for hops, _ in means}, {name for _, name in means}]
+    axes = [Axis("hops", {hops: {} for hops, _ in means}), Axis("transport", {name: {} for _, name in means})]
+    throughput = Metric("rate", "throughput, kb/s", "totals.goodput_kbps")
+    experiment = replace(find("ap-chain"), axes=axes, metrics=[throughput])
+    study = Recorded(experiment, experiment.full, Journal(), values=values)
+    study.means = {("rate", cell): Interval(*mean, 5, 0.95) for cell, mean in means.items()}
+    return headlines.of_plot(study, Plot("line", "rate", x="hops", by="transport"))
+
+
+def test_a_finding_about_lines_names_the_value_at_which_they_differ_most() -> None:
+    early = {(2, "a"): (90.0, 2.0), (2, "b"): (60.0, 2.0), (4, "a"): (50.0, 9.0), (4, "b"): (48.0, 9.0)}
+    with_two = "With 2 hops, the throughput is highest with a (90.0 ± 2.0 kb/s) and lowest with b"
+    assert lines_of(early) == f"{with_two} (60.0 ± 2.0 kb/s)."
+    late = early | {(4, "b"): (9.0, 2.0)}
+    assert lines_of(late).startswith("With 4 hops, the throughput is highest with a (50.0 ± 9.0 kb/s)")
+
+
+def test_a_finding_about_lines_that_nowhere_differ_says_so() -> None:
+    same = {(2, "a"): (90.0, 20.0), (2, "b"): (60.0, 20.0), (4, "a"): (50.0, 9.0), (4, "b"): (48.0, 9.0)}
+    overlap = "The intervals of the throughput overlap at every number of hops, whatever the transport."
+    assert lines_of(same) == overlap
+    assert lines_of(same | {(2, "b"): (60.0, 2.0)}).startswith(
+        "With 2 hops, the throughput is highest with a"
+    )
 
 
 def test_a_page_that_differs_from_its_file_is_found() -> None:
