@@ -92,10 +92,11 @@ def anchors(text: str) -> set[str]:
 
 def slug(heading: str) -> str:
     """The name that GitHub gives a heading."""
-    words = TEXT_OF_LINK.sub(r"\1", re.sub(r"<[^>]*>", "", heading))
-    # Code keeps its underscores and stars; emphasis around other words goes.
-    parts = re.split(r"(`+[^`]*`+)", words)
-    plain = "".join(one if one.startswith("`") else EMPHASIS.sub(r"\2", one) for one in parts)
+    # Code keeps its underscores, stars and words in angle brackets; tags and emphasis around other words go.
+    parts = re.split(r"(`+[^`]*`+)", TEXT_OF_LINK.sub(r"\1", heading))
+    plain = "".join(
+        one if one.startswith("`") else EMPHASIS.sub(r"\2", re.sub(r"<[^>]*>", "", one)) for one in parts
+    )
     return re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
 
 

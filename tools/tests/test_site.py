@@ -70,6 +70,19 @@ def test_links_that_github_does_not_resolve_are_found(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("`multihop run <SCENARIO>`", "multihop-run-scenario"),
+        ("Keys of `[[flow]]` and `Vec<u8>`", "keys-of-flow-and-vecu8"),
+        ('A <a id="x"></a>*place* of `a_b`', "a-place-of-a_b"),
+        ("<kbd>r</kbd> and [`<x>`](x.md)", "r-and-x"),
+    ],
+)
+def test_a_heading_has_the_name_that_github_gives_it(heading: str, expected: str) -> None:
+    assert github_links.slug(heading) == expected
+
+
 def test_the_first_page_shows_the_numbers_of_the_readme() -> None:
     page = (build.ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     shown = site_hooks.NUMBERS.sub(lambda _: site_hooks.numbers(), page)
