@@ -15,7 +15,9 @@ from pathlib import Path
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "validation"
 OPENED = '<details markdown="1">\n<summary>All tables</summary>'
 CLOSED = "</details>"
-RULE = "A claim is not decided if the intervals of its two means overlap."
+RULE = (
+    "A claim is not decided if the intervals of its two means overlap, or if one of the two has a single run."
+)
 NUMBER = re.compile(r"([\d.]+)(?: ± ([\d.]+))?")
 TABLE = re.compile(r"(?P<caption>[^\n]*):\n\n(?P<rows>(?:\|[^\n]*\n)+)")
 
@@ -63,13 +65,21 @@ class Claim:
 
 
 def verdict(claim: Claim, tables: Sequence[Table]) -> str:
-    """Line of a page with the verdict on a claim and its numbers."""
+    """Line of a page with the verdict on a claim and its numbers; values of single runs decide nothing."""
     cells = [tables[claim.place].cell(name, claim.column) for name in (claim.more, claim.less)]
     (low, high), (low_other, high_other) = (ends(cell) for cell in cells)
     word = "HELD" if low > high_other else "NOT HELD" if high < low_other else "NOT DECIDED"
     pairs = list(zip((claim.more, claim.less), cells, strict=True))
-    numbers = "; ".join(f"{name}: {cell}" for name, cell in (pairs[::-1] if claim.shown else pairs))
-    return f"* {word}: {claim.text} ({numbers})"
+    numbers = "; ".join(
+        f"{name}: {cell}{'' if is_mean(cell) else ', one run'}"
+        for name, cell in (pairs[::-1] if claim.shown else pairs)
+    )
+    return f"* {word if all(map(is_mean, cells)) else 'NOT DECIDED'}: {claim.text} ({numbers})"
+
+
+def is_mean(cell: str) -> bool:
+    """Whether a cell has a mean of several runs; the value of a single run has no interval."""
+    return "±" in cell
 
 
 def ends(cell: str) -> tuple[float, float]:
@@ -132,7 +142,8 @@ def arrived(tables: Sequence[Table]) -> str:
     """Line of a page with the verdict on the transfers."""
     found = [tables[0].cell(row[0], INTACT) == "yes" for row in tables[0].rows]
     word = "HELD" if all(found) else "NOT HELD"
-    return f"* {word}: the hash of the received file matches ({sum(found)} of {len(found)} configurations)"
+    number = f"{sum(found)} of {len(found)} configurations, one run each"
+    return f"* {word}: the hash of the received file matches ({number})"
 
 
 def relay_answer(tables: Sequence[Table]) -> str:
@@ -271,18 +282,29 @@ def page(name: str, measured: Measured) -> str:
         f"**{layout.answer(tables)}**",
         "\n".join(claims),
         f"![{finding} {layout.caption}](net-{name}.svg)\n\n**{finding}** {layout.caption}",
-        f"**Setting.** {measured.setting}",
-        f"```\n{measured.command}\n```",
-        OPENED,
-        *([RULE] if layout.claims else []),
-        *(one.text() for one in tables),
-        CLOSED,
+        *_measured(measured, RULE if layout.claims else ""),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
+def bare(measured: Measured) -> str:
+    """A page with the results alone, from which `read` reads them."""
+    return "\n\n".join([f"# {measured.title}", *_measured(measured)]) + "\n"
+
+
+def _measured(measured: Measured, rule: str = "") -> Iterator[str]:
+    """Blocks of a page with setting, command and tables."""
+    yield f"**Setting.** {measured.setting}"
+    yield f"```\n{measured.command}\n```"
+    yield OPENED
+    if rule:
+        yield rule
+    yield from (one.text() for one in measured.tables)
+    yield CLOSED
+
+
 def read(text: str) -> Measured:
-    """The numbers, setting and command in a page that `page` has written."""
+    """The numbers, setting and command in a page that `page` or `bare` has written."""
     title = text.split("\n", 1)[0].removeprefix("# ")
     setting = re.search(r"^\*\*Setting\.\*\* (.*?)\n\n```\n(.*?)\n```", text, re.DOTALL | re.MULTILINE)
     if setting is None:

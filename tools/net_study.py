@@ -54,10 +54,21 @@ def main() -> int:
         options
     )
     again = " ".join(["python3", "tools/net_study.py", *sys.argv[1:]])
-    page = net_pages.page(options.study, Measured(title, setting, again, tables))
-    (PAGES / f"net-{options.study}.md").write_text(page, encoding="utf-8")
+    page = write(options.study, Measured(title, setting, again, tables), PAGES)
     print(f"{page}\n.venv/bin/python tools/net_pages.py draws the figure", flush=True)
     return 0
+
+
+def write(study: str, measured: Measured, folder: Path) -> str:
+    """Write the page of a study and return its text.
+
+    The tables are written first. If the page cannot be made of them, net_pages.py makes it later without new runs.
+    """
+    path = folder / f"net-{study}.md"
+    path.write_text(net_pages.bare(measured), encoding="utf-8")
+    page = net_pages.page(study, measured)
+    path.write_text(page, encoding="utf-8")
+    return page
 
 
 def build() -> None:

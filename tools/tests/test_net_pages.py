@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 import check_figures
 import net_pages
-from net_pages import Table, less, more
+import net_study
+from net_pages import Measured, Table, less, more
 
 SLOW = Table("Mb/s", ["transport", "5%"], [["a", "2.0 ± 0.5"], ["b", "1.4 ± 0.2"], ["c", "0.9 ± 0.1"]])
 
@@ -24,6 +26,24 @@ SLOW = Table("Mb/s", ["transport", "5%"], [["a", "2.0 ± 0.5"], ["b", "1.4 ± 0.
 )
 def test_a_claim_is_decided_by_intervals_that_do_not_overlap(claim: net_pages.Claim, expected: str) -> None:
     assert net_pages.verdict(claim, [SLOW]) == expected
+
+
+def test_a_claim_that_rests_on_a_single_run_is_not_decided() -> None:
+    rows = [["a", "2.0"], ["b", "1.4"], ["c", "0.9 ± 0.1"]]
+    tables = [Table("Mb/s", ["transport", "5%"], rows)]
+    claims = [more("A is faster", "5%", "a", "b"), less("C is slower", "5%", "c", "a")]
+    assert [net_pages.verdict(claim, tables) for claim in claims] == [
+        "* NOT DECIDED: A is faster (a: 2.0, one run; b: 1.4, one run)",
+        "* NOT DECIDED: C is slower (c: 0.9 ± 0.1; a: 2.0, one run)",
+    ]
+
+
+def test_a_page_that_fails_loses_no_table(tmp_path: Path) -> None:
+    """The rows lack the programs of the answer; the file has all numbers."""
+    measured = Measured("Slow", "One link.", "python3 tools/net_study.py lossy", [SLOW])
+    with pytest.raises(StopIteration):
+        net_study.write("lossy", measured, tmp_path)
+    assert net_pages.read((tmp_path / "net-lossy.md").read_text(encoding="utf-8")) == measured
 
 
 @pytest.mark.parametrize("name", net_pages.LAYOUTS)
@@ -60,6 +80,6 @@ def test_a_file_that_does_not_arrive_is_not_claimed() -> None:
     tables = [Table("Transfers", ["configuration", "hash matches", "seconds", "Mb/s", "share"], rows)]
     assert (
         net_pages.arrived(tables)
-        == "* NOT HELD: the hash of the received file matches (1 of 2 configurations)"
+        == "* NOT HELD: the hash of the received file matches (1 of 2 configurations, one run each)"
     )
     assert net_pages.relay_answer(tables).startswith("The file arrives intact in 1 of 2 configurations")
