@@ -43,6 +43,32 @@ def test_each_explanation_has_a_group_and_a_section_of_the_page() -> None:
         assert one["text"].strip() in page
 
 
+def test_an_explanation_counts_the_flows_that_its_table_shows_without_goodput() -> None:
+    """A number of flows that deliver nothing is that of the rows with 0 kb/s."""
+    numbers = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+    ]
+    sections = re.split(r"^### ", mesh_losses.PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    stated = 0
+    for text in sections:
+        rows = re.findall(r"^\| \d+: .+?\| (\d+) \|", text, re.MULTILINE)
+        for word in re.findall(r"(\w+) of \w+ flows (?:deliver nothing|never open)", text):
+            assert numbers.index(word.lower()) == rows.count("0"), text[:4]
+            stated += 1
+    assert stated
+
+
 def test_the_page_shows_each_loss_with_all_seeds_and_its_flows() -> None:
     """Losses are those of the draw and of all seeds; flows have the values of the first one."""
     loss = Loss(network(3005), "cubic", Score(1.0, 1.0, 20.0, 1.0), Score(3.0, 2.0, 20.0, 1.0))
