@@ -15,7 +15,7 @@ use multihop_transport::observe::{self, Quantity, RoundTrip, Side, Value};
 
 use super::fields::fields;
 use crate::observe::Sent;
-use crate::packet::{Packet, Pool};
+use crate::packet::{Body, Packet, Pool};
 use crate::signals::Reception;
 use crate::trace::{self, Event};
 
@@ -187,7 +187,7 @@ impl View {
         let to = if frame.to == node { BROADCAST } else { frame.to };
         let values = [to.0, kind(frame), airtime, frame.bytes, uid, nav, flags, packet.map_or(0, flow)];
         self.record_of((Kind::Frame, sent.interface), now, node.0, values);
-        if let Some(packet) = packet.filter(|packet| packet.flow().is_some() && frame.to != BROADCAST) {
+        if let Some(packet) = packet.filter(|packet| frame.to != BROADCAST && follows_routes(packet)) {
             self.note_route(now, node, packet.destination, frame.to);
         }
     }
@@ -399,6 +399,11 @@ fn code(verdict: Verdict) -> u32 {
         Verdict::Error => 4,
         Verdict::Collision | Verdict::MissedCollision => 5,
     }
+}
+
+/// Whether routers forward a packet: it belongs to a flow, or a real program sent it as an IP packet.
+fn follows_routes(packet: &Packet) -> bool {
+    packet.flow().is_some() || matches!(packet.body, Body::Real(_))
 }
 
 fn flow(packet: &Packet) -> u32 {

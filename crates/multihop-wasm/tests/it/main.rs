@@ -4,6 +4,7 @@ mod counts;
 mod extension;
 mod frames;
 mod module;
+mod routes;
 
 /// Numbers in a record of the view.
 const WORDS: usize = 12;
