@@ -105,6 +105,11 @@ def test_no_text_of_a_figure_that_is_drawn_for_the_site_is_cut_off_or_covered(na
         "Goodput of each rule beside that of the fixed rate that carries most at this SNR.",
         "Stretch by the length of the shortest path; lengths of fewer than 25 pairs are left out.",
         "Delay of segments, and where the route changes, seed 1 (Figures 3, 4).",
+        "Route changes over the weight of the latest delay.",
+        "Costs and needs of a byte by radio, and waits at the relay",
+        "Share of transfers with more than three hops, and the highest rate",
+        "Time to deliver a file",
+        "Falls and rises of the window, longer than 2 s",
         "Score of 26 transports beside mesh: a panel for all networks and for each group of radios",
         "",
     ],
@@ -120,6 +125,10 @@ def test_names_of_axes_and_parameters_are_no_title(title: str) -> None:
         "Two panels of data segments. Under TCP-AP each segment leaves alone, which costs nothing.",
         "The mean window ranges from 30.4 segments (APDR 0.8) to 44.0 segments (APDR-PR).",
         "TCP-AP is fairer than TCP with each radio",
+        "The route changes range from 5.8 (Babel) to 1166 (APDR 0.8).",
+        "Memory changes by +1.3% between 1 h and 8 h.",
+        "A second radio doubles the goodput",
+        "The intervals of the time lost overlap at every number of stations, whatever the machine.",
     ],
 )
 def test_a_finding_is_a_title(title: str) -> None:
