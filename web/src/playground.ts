@@ -14,6 +14,8 @@ import { Stage } from "./stage";
 const FIRST_VIEW = { at: 10e9, span: 60e6 };
 /** Stations are dropped on a grid of so many metres. */
 const GRID = 10;
+/** Windows in which the fields leave room for the map. The style sheet has the same width. */
+const WIDE = matchMedia("(min-width: 901px)");
 const HINT = "Drag stations on the map. Each change is simulated at once, with the same seed; the address holds the network.";
 
 /** Shows the playground instead of a run. */
@@ -35,6 +37,8 @@ class Playground {
     get("playground").hidden = false;
     get("scenario-section").hidden = true;
     this.controls();
+    fold();
+    WIDE.addEventListener("change", fold);
     void this.load();
     addEventListener("hashchange", () => void this.load());
   }
@@ -252,6 +256,11 @@ class Playground {
     });
     get("difference").replaceChildren(table(["After the warm-up", "Before", "Now", "Change"], rows));
   }
+}
+
+/** Shows all fields in wide windows; in others they are folded, so that the map comes first. */
+function fold(): void {
+  get<HTMLDetailsElement>("change").open = WIDE.matches;
 }
 
 function choice(names: string[], chosen: string): HTMLSelectElement {

@@ -7,6 +7,9 @@ import { before, test } from "node:test";
 import { PICTURES, axe, ended, folder, openFile, settled, withBrowser } from "./browser.mjs";
 import { bundled, multihop } from "./common.mjs";
 
+/** Height of a phone's screen, px. */
+const PHONE = 844;
+
 withBrowser();
 
 let path;
@@ -118,6 +121,23 @@ test("what is wrong is said, and the network before stays", async () => {
     await page.press("#other-keys", "Tab");
   });
   assert.ok(await page.locator("#playground .problem").isHidden());
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("on a phone the map comes first, the scene is on the same screen, and the other fields are folded", async () => {
+  const { page, complaints, close } = await openFile(path, { width: 390 });
+  await ended(page);
+  const bottom = (id) => page.$eval(id, (one) => one.getBoundingClientRect().bottom);
+  const [map, scene] = [await bottom("#map"), await bottom("#pick")];
+  assert.ok(map < scene && scene < PHONE, `the map ends at ${map} px, the scene at ${scene} px`);
+  assert.ok(await page.locator("#routing").isHidden());
+  await page.click("#change summary");
+  await after(page, () => page.selectOption("#routing", "aodv"));
+  assert.ok(await page.locator("#difference table").isVisible());
+  await page.setViewportSize({ width: 1400, height: 1000 });
+  await page.waitForSelector("#routing", { state: "visible" });
+  assert.ok(await page.locator("#change summary").isHidden());
   assert.deepEqual(complaints, []);
   await close();
 });
