@@ -17,7 +17,7 @@ pub(super) struct Airs {
     /// The radio of the current event.
     pub(super) front: Air,
     /// The other radios: entry n - 1 is interface n, or interface 0 if interface n is at the front.
-    others: Vec<Air>,
+    pub(super) others: Vec<Air>,
 }
 
 impl Airs {
@@ -68,32 +68,32 @@ impl Airs {
     /// Key of the next arrival among the frames of all radios.
     #[inline]
     pub(super) fn first_passing(&self) -> Key {
-        let first = self.front.flights.first();
-        self.first_passing_elsewhere().map_or(first, |elsewhere| elsewhere.min(first))
+        earliest(self.front.flights.first(), &self.others)
     }
 
     /// Removes the frame with the next arrival, which has this key, from the frames that are passing, and moves its radio to
     /// the front.
     #[inline]
     pub(super) fn take_first_passing(&mut self, key: Key) -> FlightId {
-        if let Some(other) = self.others.iter().find(|air| air.flights.first() == key) {
+        if !self.others.is_empty()
+            && let Some(other) = self.others.iter().find(|air| air.flights.first() == key)
+        {
             let interface = other.interface;
             self.exchange(interface);
         }
         self.front.flights.take_first()
     }
+}
 
-    /// Key of the next arrival among the frames of all radios except the one at the front; `None` if there is
-    /// no other radio.
-    #[inline]
-    pub(super) fn first_passing_elsewhere(&self) -> Option<Key> {
-        if self.others.is_empty() { None } else { Some(earliest(&self.others)) }
-    }
+/// The earliest of a key and the keys of the next arrivals among the frames of these radios.
+#[inline]
+pub(super) fn earliest(key: Key, airs: &[Air]) -> Key {
+    if airs.is_empty() { key } else { key.min(first_passing_of(airs)) }
 }
 
 /// Key of the next arrival among the frames of these radios.
 #[inline(never)]
-fn earliest(airs: &[Air]) -> Key {
+fn first_passing_of(airs: &[Air]) -> Key {
     airs.iter().map(|air| air.flights.first()).min().unwrap_or(Key::NEVER)
 }
 

@@ -108,7 +108,7 @@ impl Flights {
     /// Key of the next arrival among the frames in the list.
     #[inline]
     pub(super) fn first(&self) -> Key {
-        self.passing.last().map_or(Key::NEVER, |&(key, _)| key)
+        if let [.., (key, _)] = self.passing[..] { key } else { Key::NEVER }
     }
 
     /// Removes the frame with the next arrival from the list.

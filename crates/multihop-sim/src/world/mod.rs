@@ -221,9 +221,8 @@ impl<'a> World<'a> {
     fn advance_flight(&mut self, flight: FlightId) {
         let mut resumes = false;
         loop {
-            let Self { context, airs, ip, .. } = self;
-            let elsewhere = airs.first_passing_elsewhere();
-            if !airs.front.advance_flight(context, ip, flight, resumes, elsewhere) {
+            let Self { context, airs: Airs { front, others }, ip, .. } = self;
+            if !front.advance_flight(context, ip, flight, resumes, others) {
                 return;
             }
             self.act_in_order();
