@@ -5,9 +5,9 @@
 
 The root is a tmpfs with busybox, the files of the package, and nothing else: no C library, and no shell but
 busybox's. Three hosts on a line start the daemon that the package's service starts; a ping from the first
-host reaches the last one. Printed are the size of the root and the memory of the daemons. Needs root, make,
-busybox-static, and a static program: `cargo zigbuild --release --target x86_64-unknown-linux-musl
--p multihop-cli --no-default-features --features network`.
+host reaches the last one. Printed are the sizes of the package and of busybox, and the memory of the daemons.
+Needs root, make, busybox-static, and a static program: `cargo zigbuild --release
+--target x86_64-unknown-linux-musl -p multihop-cli --no-default-features --features network`.
 """
 
 from __future__ import annotations
@@ -83,9 +83,13 @@ def main() -> int:
 
         wait_for(lambda: ping(1, subprocess.DEVNULL) == 0)
         code = ping(3)
-        used = shutil.disk_usage(root).used / 1e6
+        busybox = (root / "bin/busybox").stat().st_size / 1e6
+        package = shutil.disk_usage(root).used / 1e6 - busybox
         memory = max(host.usage()[1] for host in hosts) / 1e3
-        print(f"{used:.1f} of {SIZE} MB of the root used, at most {memory:.1f} MB of memory for a daemon")
+        print(
+            f"{package:.1f} MB for the package and {busybox:.1f} MB for busybox in a root of {SIZE} MB, "
+            f"at most {memory:.1f} MB of memory for a daemon"
+        )
         return code
 
 
