@@ -25,7 +25,7 @@ from multihop_papers.freshness import OLDER
 from multihop_papers.index import Record
 from multihop_papers.reasons import MEANING
 from multihop_papers.sequential import LAST_LOOK
-from multihop_papers.silence import silences, warning
+from multihop_papers.silence import SILENT, silences, warning
 from multihop_papers.study import Experiment, Study, Values
 from multihop_papers.verdicts import NOT_DECIDED, NOT_HELD, Verdict
 
@@ -252,7 +252,7 @@ def summary(page: Page, records: Sequence[Record], command: str, links: Mapping[
     )
     page.command(command)
     if older := [one.id for one in records if one.older]:
-        page.text(f"{OLDER}, as their sections say: {', '.join(older)}.")
+        page.text(f"{OLDER}: {len(older)} of {len(records)} experiments, as their sections say.")
     page.heading("Summary", "summary")
     page.text(AGREEMENT)
     page.table(overview.by_paper(records), "Numbers that agree, and verdicts on claims")
@@ -283,8 +283,9 @@ def section(page: Page, study: Study) -> None:
         page.text(
             f"Not run: {len(study.refused)} cells, which this simulator does not accept: {reasons(study)}"
         )
-    if silent := warning(silences(study)):
-        page.text(silent)
+    if silent := silences(study):
+        page.text(SILENT)
+        page.bullets(warning(silent))
     _results(page, study)
     _beside(page, study)
     found = claims.verdicts(study)
@@ -292,10 +293,16 @@ def section(page: Page, study: Study) -> None:
         page.verdicts((_verdict(one), f"{one.text} ({one.why})") for one in found)
     undecided = [one.text for one in found if one.verdict == NOT_DECIDED]
     if undecided and study.stopped.endswith(LAST_LOOK):
-        page.text(f"On its bound, as far as the seeds of all looks tell: {'; '.join(undecided)}.")
+        page.text("On their bounds, as far as the seeds of all looks tell:")
+        page.bullets(undecided)
     not_held = [one for one in found if one.verdict == NOT_HELD]
     for reason in dict.fromkeys(one.reason for one in not_held if one.reason):
-        page.text(f"{'; '.join(one.text for one in not_held if one.reason == reason)}: {reason}")
+        lines = [reason.verdict(one.text) for one in not_held if one.reason == reason]
+        if len(lines) == 1:
+            page.text(f"{lines[0]}. {reason}")
+        else:
+            page.bullets(lines)
+            page.text(str(reason))
     if experiment.unstated:
         page.text("What the paper does not state:")
         page.bullets(f"{one.what}: {one.chosen}. Reason: {one.why}" for one in experiment.unstated)

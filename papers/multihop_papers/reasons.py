@@ -59,10 +59,12 @@ class Reason:
         return replace(self, text=self.text(study)) if callable(self.text) else self
 
     def __str__(self) -> str:
-        if self.kind is None:
-            return str(self.text)
-        shown = f", shown by {' and '.join(self.shown)}" if self.shown else ""
-        return f"({self.kind}{shown}) {self.text}"
+        shown = f"Shown by {' and '.join(self.shown)}. " if self.shown else ""
+        return f"{shown}{self.text}"
+
+    def verdict(self, claim: str) -> str:
+        """A claim that the reason is about, its verdict, and the kind of the reason."""
+        return f"{claim}: not held{f' ({self.kind})' if self.kind else ''}"
 
 
 def our_model(text: Explanation, shown: str, switch: Switch | None = None) -> Reason:

@@ -8,6 +8,8 @@ from multihop_papers.study import Study, Values
 
 SHOWN = 8
 """Cells that a warning names."""
+SILENT = "In some runs a flow has zero goodput:"
+"""The sentence above the lines of a warning."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,7 @@ def silences(study: Study) -> list[Silence]:
     return sorted(found, key=lambda one: (-one.all, -one.some))
 
 
-def warning(found: list[Silence]) -> str:
-    """A paragraph that names the worst cells; empty if there are none."""
-    if not found:
-        return ""
-    more = f"; and {len(found) - SHOWN} more cells" if len(found) > SHOWN else ""
-    return f"Zero goodput of a flow in {'; '.join(map(str, found[:SHOWN]))}{more}."
+def warning(found: list[Silence]) -> list[str]:
+    """Lines that name the worst cells, and the number of the others."""
+    more = [f"{len(found) - SHOWN} more cells"] if len(found) > SHOWN else []
+    return [*map(str, found[:SHOWN]), *more]

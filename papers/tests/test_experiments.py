@@ -308,7 +308,9 @@ def test_seeds_are_doubled_until_every_claim_is_decided(tmp_path: Path) -> None:
     page = pages.html([made], "command", tmp_path / "report.html").read_text()
     assert "2 seeds, up to 8 in the cells of open claims: 1 claim is open after the last look." in page
     assert "Claims are decided by 98.33% intervals" in page
-    assert "On its bound, as far as the seeds of all looks tell: as often above zero as below." in page
+    assert re.search(
+        r"On their bounds, as far as .* tell:</p>\s*<ul>\s*<li>as often above zero as below</li>", page
+    )
     assert "multihop papers run open --quick --looks 3" in page
     assert re.search(r"as often above zero as below \([^<)]*, 8 seeds\)", page)
 
@@ -384,7 +386,8 @@ def test_pages_say_which_runs_are_older_than_the_simulator(tmp_path: Path, study
         text = (tmp_path / "none.md").read_text()
         assert re.search(rf"## Two windows\n\n\*\*.*\*\*\n\n{re.escape(note)}\n\n\* (NOT )?HELD: ", text)
         assert text.count(freshness.OLDER) == 1
-        assert "as their sections say: short." in (tmp_path / "README.md").read_text()
+        line = f"{freshness.OLDER}: 1 of 1 experiments, as their sections say."
+        assert line in (tmp_path / "README.md").read_text()
     pages.mark(tmp_path, {"short": freshness.note(freshness.SAME, "1.0")})
     assert (tmp_path / "none.md").read_text() == before
     assert freshness.OLDER not in (tmp_path / "README.md").read_text()
@@ -399,7 +402,7 @@ def test_a_flow_with_zero_goodput_is_flagged(tmp_path: Path) -> None:
     (found,) = silences(made)
     assert (found.runs, found.some, found.all) == (2, 2, 0)
     page = pages.html([made], "command", tmp_path / "report.html").read_text()
-    assert "Zero goodput of a flow in 1: 2 of 2 runs." in page
+    assert re.search(r"In some runs a flow has zero goodput:.*<li>1: 2 of 2 runs</li>", page, re.DOTALL)
 
 
 def test_numbers_are_compared_with_the_papers(study: Study) -> None:
@@ -557,7 +560,9 @@ def test_a_page_keeps_the_sections_that_are_not_written(study: Study, tmp_path: 
 def test_an_explanation_may_be_made_of_the_study(study: Study) -> None:
     claim = replace(SHORT.claims[1], reason=our_model(lambda one: f"{one.seeds} seeds", "other: with it"))
     found = claims.judge(study, claim)
-    assert str(found.reason) == "(our model, shown by other: with it) 3 seeds"
+    assert str(found.reason) == "Shown by other: with it. 3 seeds"
+    assert found.reason is not None
+    assert found.reason.verdict("A claim") == "A claim: not held (our model)"
     assert found.kind == "our model"
     assert claims.judge(study, replace(claim, metric="goodput", at_least=0.0)).kind == ""
 

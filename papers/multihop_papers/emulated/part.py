@@ -69,13 +69,13 @@ def how(study: Study) -> None:
 def name_failures(study: Study) -> None:
     """Say which flows count as zero."""
     failed = [
-        f"{', '.join(map(str, cell))}, seed {run['seed']} ({said})"
+        f"Seed {run['seed']} of {', '.join(map(str, cell))}: {said}."
         for cell in study.accepted()
         for run in (result.data for result in study.results(cell))
         for said in failures(run)
     ]
     if failed:
-        study.text(f"Flows that count as zero, because their clients did not end in time or failed: {'; '.join(failed)}.")
+        study.text(f"Flows count as zero if their clients did not end in time or failed. {' '.join(failed)}")
 
 
 def failures(document: Document) -> list[str]:
