@@ -160,7 +160,7 @@ def long(options: argparse.Namespace) -> Page:
     rows = goodputs(compared, "--rate 200 --delay 50 --queue 1000", FEW_LOSSES, options)
     setting = f"""Two network namespaces with a user-space link between them (`impair path`): 200 Mb/s, 50 ms each way, a queue of
 1000 packets, packets of up to 1500 bytes. Losses are random for each packet in both directions. Each run has one flow of
-{options.seconds:g} s, measured from its start, so that a slow start counts; {options.seeds} runs of each case with different losses, {options.jobs}
+{options.seconds:g} s, measured from its start, so that a slow start counts. {options.seeds} runs of each case with different losses, {options.jobs}
 at a time; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by iperf3. QUIC is quinn with its defaults; mesh is plain."""
     return (
         "mesh, TCP and QUIC over a fast and long path",
@@ -323,8 +323,8 @@ def relay(options: argparse.Namespace) -> Page:
                 rows.append([f"{name}, cwnd_max {cwnd_max}", "yes", f"{seconds:.0f}", f"{mbps:.2f}", share])
                 print(rows[-1], flush=True)
     columns = ["configuration", INTACT, "seconds", "Mb/s", "of the relay's rate"]
-    setting = f"""A file of {options.megabytes} MB of random bytes by `multihop send` and `multihop recv` on one machine. The relay between them has {RELAY_RATE:g} Mb/s;
-of the datagrams in each direction 20% are lost, 5% duplicated, 10% held back for up to 20 ms and thus reordered, and 1% have one bit
+    setting = f"""A file of {options.megabytes} MB of random bytes by `multihop send` and `multihop recv` on one machine. The relay between them has {RELAY_RATE:g} Mb/s.
+Of the datagrams in each direction 20% are lost, 5% duplicated, 10% held back for up to 20 ms and thus reordered, and 1% have one bit
 flipped (`impair relay` and `path`, seed 1). The hash is SHA-256 of the whole file. A relay between sockets sends damaged
 datagrams with a new, correct UDP checksum, unlike real links, and plain TPA relies on that checksum. Plain TPA is therefore
 measured over the link between namespaces, which damages packets below UDP."""

@@ -100,7 +100,7 @@ def agreement(found: Sequence[Number]) -> str:
         for limit, count in zip(WITHIN, _near([one.error for one in found]), strict=True)
     )
     worst = max(found, key=lambda one: abs(one.error))
-    return f"{len(found)} numbers, {near}; the largest difference is {worst.error:+.0%}, {worst.what}"
+    return f"{len(found)} numbers, {near}. The largest difference is {worst.error:+.0%}, {worst.what}"
 
 
 def gain_table(found: Sequence[Number]) -> pl.DataFrame:

@@ -32,8 +32,8 @@ CHAIN: dict[str, Any] = {"mac": MAC, "topology": {"kind": "chain", "hops": 8}, "
 HEAD_TO_HEAD = experiment(
     "chain",
     "every transport over chains",
-    "One flow over 1 to 8 hops of 2 Mb/s: three TCPs of the kernel (iperf3), QUIC (quinn with CUBIC), TPA for real networks with windows of 3 "
-    "and 12, and mesh, encrypted and plain (multihop perf), and a file (multihop send, from the start of the command to its end).",
+    "One flow over 1 to 8 hops of 2 Mb/s. Its transports are three TCPs of the kernel (iperf3), QUIC (quinn with CUBIC), TPA for real networks with windows of 3 "
+    "and 12, and mesh, encrypted and plain (multihop perf). A file is timed, too (multihop send, from the start of the command to its end).",
     flows=1,
     runs=3,
     scenario=CHAIN,
@@ -99,13 +99,13 @@ def beside(study: Study) -> None:
 
 TCP_DIFFERS = (
     "TCP is not the same code in both. The simulator has NewReno and CUBIC with SACK, timestamps and delayed ACKs of 40 ms, as the preset linux "
-    "says. The kernel acknowledges every segment at first, finds losses by time (RACK), sends a probe before its timeout (TLP), and ends slow start "
-    "of CUBIC by the growth of round trips (HyStart), as RFC 9438 recommends; the simulator's CUBIC has no such rule. The series of its window shows "
-    "what follows over one and two hops: slow start goes far beyond the 50 places of the queue, seven tenths of that do not fit either, "
+    "says. The kernel acknowledges every segment at first, finds losses by time (RACK), and sends a probe before its timeout (TLP). It also ends slow start "
+    "of CUBIC by the growth of round trips (HyStart), as RFC 9438 recommends. The simulator's CUBIC has no such rule. The series of its window shows "
+    "what follows over one and two hops. Slow start goes far beyond the 50 places of the queue. Seven tenths of that do not fit either, "
     "retransmissions are lost in their turn, and a timeout begins it all again. NewReno halves its window, which fits. With a largest window below "
     "the queue's places (window_max = 44) nothing is lost, and both deliver the same. Reno over two hops: the kernel's slow start, with an ACK for "
-    "every segment, goes further beyond the queue than the simulator's and loses more segments, and while it repairs them, for seconds, each "
-    "segment has an ACK of its own, which takes a quarter of a segment's air (packets.txt of both). mesh takes what a busy machine adds to a "
+    "every segment, goes further beyond the queue than the simulator's and loses more segments. While it repairs them, for seconds, each "
+    "segment has an ACK of its own, which takes a quarter of a segment's air (packets.txt of both). `mesh` takes what a busy machine adds to a "
     "one-way delay for a queue."
 )
 
@@ -167,7 +167,7 @@ SIZES = (100, 1000)
 PING = experiment(
     "ping",
     "round trips beside arithmetic",
-    f"{PINGS} echo requests over one hop at 2 Mb/s, one every 0.1 s: the times that ping prints, beside the sum of the parts of two exchanges "
+    f"{PINGS} echo requests over one hop at 2 Mb/s, one every 0.1 s. Shown are the times that ping prints, beside the sum of the parts of two exchanges "
     "with RTS/CTS and their mean backoffs.",
     flows=0,
     runs=5,

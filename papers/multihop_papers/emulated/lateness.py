@@ -35,7 +35,7 @@ LATENESS = Experiment(
     paper=EMULATED,
     place="how late the network is",
     title="lateness by number of stations and rate",
-    found="A row of stations in which each fourth has a greedy simulated flow to the next, while ping sends ten packets a second over one hop: how late "
+    found="A row of stations in which each fourth has a greedy simulated flow to the next, while ping sends ten packets a second over one hop. Measured is how late "
     "events are handled, and packets reach a program, by the wall clock. Run it alone: --jobs 1.",
     emulated=True,
     scenario={

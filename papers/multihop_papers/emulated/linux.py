@@ -130,15 +130,15 @@ def judge(study: Study, name: str, what: str, cells: Mapping[int, Interval]) -> 
 DIFFERS = (
     "Both sides read the smoothed round trip once in each second, and both flows begin with resolved addresses and an empty network. Over one and two hops "
     "the queue of the first station decides. Over four and eight hops a flow loses segments by collisions, and how large its window is depends on when. "
-    "The options whose tables show it: the handshake is BBR's first shortest round trip, and without it (all_rtt) the model of the path begins with a full "
+    "The options whose tables show it: the handshake is BBR's first shortest round trip. Without it (all_rtt) the model of the path begins with a full "
     "queue, which BBR keeps for seconds. A window that counts bytes (byte_counting) grows twice as fast under delayed ACKs. The receiver acknowledges each "
-    "segment for a while after a duplicate, and after a pause that is longer than its timeout, as repairs over eight hops make one (ack_delay_max); these "
+    "segment for a while after a duplicate, and after a pause that is longer than its timeout, as repairs over eight hops make one (ack_delay_max). These "
     "ACKs take the air of data. A timeout that exceeds the round trip by 200 ms (rto_margin) keeps BBR's timer from expiring over four hops. PRR and undo "
-    "are worth nothing that these intervals show. Undoing is seldom but at the start: ten segments cross eight hops more slowly than the handshake, the timer "
-    "expires, nothing was lost, and the report of the duplicate restores the window, in the kernel (TCPLossUndo of nstat) as in the simulator. "
-    "What is known to differ: iperf3 writes whenever the kernel has room, so that segments in the middle of a flow are pushed, over eight hops a third of "
-    "Reno's (tshark on a capture of `multihop emulate --pcap`), which the receiver acknowledges at once; a simulated source that never ends pushes none. "
-    "Under BBR the kernel sends in pairs above 1.2 Mb/s, and after a pause its next gap is up to a half shorter (tcp_update_skb_after_send); the simulator's "
+    "are worth nothing that these intervals show. Undoing is seldom but at the start. Ten segments cross eight hops more slowly than the handshake, and the timer "
+    "expires although nothing was lost. The report of the duplicate restores the window, in the kernel (TCPLossUndo of nstat) as in the simulator. "
+    "What is known to differ: iperf3 writes whenever the kernel has room, so that segments in the middle of a flow are pushed. Over eight hops these are a third of "
+    "Reno's (tshark on a capture of `multihop emulate --pcap`). The receiver acknowledges them at once. A simulated source that never ends pushes none. "
+    "Under BBR the kernel sends in pairs above 1.2 Mb/s, and after a pause its next gap is up to a half shorter (tcp_update_skb_after_send). The simulator's "
     "segments leave one by one, at full gaps. More waits in the queue, and the shortest round trip, which BBR measures with four segments in flight every ten "
     "seconds, is longer. That is about half of BBR's difference over one hop; the cause of the other half is not known. CUBIC's start is HyStart++ in the "
     "simulator, and HyStart in the kernel."
@@ -212,7 +212,7 @@ def pieces(study: Study) -> None:
 CHAIN = experiment(
     "linux-chain",
     "the kernel's TCP and the simulator's, with the options of Linux today",
-    "One flow of iperf3 over 1 to 8 hops of 2 Mb/s with Reno, CUBIC and BBR of the kernel, and the same networks in the simulator with "
+    "One flow of iperf3 over 1 to 8 hops of 2 Mb/s with Reno, CUBIC and BBR of the kernel. The same networks run in the simulator with "
     "newreno, cubic with HyStart++, and bbr, all with the preset linux-6 and delayed ACKs. Windows of 56 segments at most.",
     flows=1,
     runs=12,

@@ -39,7 +39,7 @@ CROSS = experiment(
 MOVING = experiment(
     "moving",
     "moving stations",
-    "One flow among 20 stations in 1000 m x 300 m that move at 5 m/s without pause (random waypoint, another movement for each seed), with AODV "
+    "One flow among 20 stations in 1000 m x 300 m that move at 5 m/s without pause (random waypoint, another movement for each seed). AODV runs "
     "inside the simulated network.",
     flows=1,
     runs=10,
@@ -152,8 +152,8 @@ def share(number: int, label: str) -> Metric:
 ADTCP = experiment(
     "adtcp-testbed",
     "two transfers over the laptops of ADTCP's testbed",
-    "ADTCP's section 6 with real programs: two transfers side by side over four hops, over a clear channel, one that loses a quarter of all frames, "
-    "and to a receiver that goes 100 m away and back every 10 s. The kernel has no ADTCP; TPA takes its place beside the kernel's Reno.",
+    "ADTCP's section 6 with real programs: two transfers side by side over four hops. The channel is clear, or it loses a quarter of all frames, or "
+    "the receiver goes 100 m away and back every 10 s. The kernel has no ADTCP; TPA takes its place beside the kernel's Reno.",
     flows=2,
     runs=3,
     scenario={

@@ -114,7 +114,7 @@ UNSEEN = half(
     "gauntlet-unseen",
     "drawn networks",
     f"These networks were drawn at random by the first digits, {DRAWN_BY:08x}, of the commit that froze "
-    f"`mesh` on {MESH_FROZEN}; neither the networks nor a constant of a transport was changed after that.",
+    f"`mesh` on {MESH_FROZEN}. Neither the networks nor a constant of a transport was changed after that.",
     drawn(DRAWN_BY),
     80.0,
     UNSEEN_SEED,

@@ -48,9 +48,9 @@ def side_by_side(study: Study) -> None:
     study.compared.append(("clear channel: ADTCP / Reno", 0.95, faster(study, (CLEAR, SOON)).mean))
     study.text(
         "Three things that section 6 leaves open decide. How the weak signal loses frames: in bursts of five, and with probes every "
-        f"{SOON:g} s, ADTCP is at {faster(study, (WEAK, SOON))} times Reno; where any frame of any link is lost with a chance of 25%, and "
-        f"with probes every {LATE:g} s, at {faster(study, (SINGLE, LATE))}. A timeout that one lost segment causes is a disconnection to "
-        "ADTCP, and if its first probe is lost too it waits for a whole interval, where Reno's timeout of Linux is a few hundred "
+        f"{SOON:g} s, ADTCP is at {faster(study, (WEAK, SOON))} times Reno. Where any frame of any link is lost with a chance of 25%, and "
+        f"with probes every {LATE:g} s, it is at {faster(study, (SINGLE, LATE))}. A timeout that one lost segment causes is a disconnection to "
+        "ADTCP. If its first probe is lost too it waits for a whole interval, where Reno's timeout of Linux is a few hundred "
         f"milliseconds. And the walk: after a time out of reach Reno waits for about as long again, since its timeout has doubled, and "
         "ADTCP has the channel to itself. Half of the time out of reach makes "
         f"{faster(study, (WALKING, SOON))} times, 25 s in every 135 s {faster(study, (SELDOM, SOON))}."
@@ -101,7 +101,7 @@ TESTBED = Experiment(
         ),
         Unstated(
             "the walk",
-            "100 m away and back at 2 m/s without a stop, out of reach for half of the time; also 60 m away, for 25 s of 135 s",
+            "100 m away and back at 2 m/s without a stop, out of reach for half of the time. Another walk is 60 m away, for 25 s of 135 s",
             "disconnections are mentioned, no path and no times",
         ),
         Unstated("the interval of probes", "0.5 s; also 2 s, as in the paper on ELFN", "probing is periodic, without a period"),

@@ -196,7 +196,7 @@ MOBILE = network(
     "Figures 7 to 10, Table 2, section 6",
     "ten files at a time among walking nodes",
     "APDR has up to 1% more invalid routes than OLSR, longer paths, up to 22% (weight 0.2) and 37% (0.8) smaller round trips, fewer "
-    "collisions, more reordering, and less throughput, the less the denser the network.",
+    "collisions, and more reordering. Its throughput is lower, and falls further with denser networks.",
     axes=beside_olsr({"apdr 0.2": apdr(weight=0.2), "apdr 0.8": apdr(weight=0.8)}),
     published={"hops": {(nodes, name): hops for (name, nodes), hops in TABLE_2.items()}},
     claims=[

@@ -282,8 +282,8 @@ STATIC = settings(
     "apdr-static-settings",
     "Figures 11 and 12, Table 3, section 7",
     "what reserved paths gain where nodes stand still, by radio and link sensing",
-    "70 nodes that stand still. Reserved paths deliver more than OLSR, with shorter round trips (60 to 150 ms against 60 to 420 ms), less "
-    "reordering, fewer collisions, and fewer packets without a route (0 to 0.34% against 0.34 to 0.78%).",
+    "70 nodes that stand still. Reserved paths deliver more than OLSR. They have shorter round trips (60 to 150 ms against 60 to 420 ms), less "
+    "reordering, and fewer collisions. Fewer packets lack a route (0 to 0.34% against 0.34 to 0.78%).",
     scenario=STANDING,
     axes=[SETTING_AXIS, Axis("routing", {**OF_OLSR, **OF_RESERVED})],
     metrics=METRICS,
@@ -316,8 +316,8 @@ RESERVED = settings(
     "apdr-static-gain",
     "Figures 11 and 12, Table 3, section 7",
     "what reserved paths gain where links are judged by hysteresis",
-    "70 nodes that stand still. Reserved paths deliver more than OLSR, with shorter round trips (60 to 150 ms against 60 to 420 ms), less "
-    "reordering, fewer collisions, and fewer packets without a route (0 to 0.34% against 0.34 to 0.78%).",
+    "70 nodes that stand still. Reserved paths deliver more than OLSR. They have shorter round trips (60 to 150 ms against 60 to 420 ms), less "
+    "reordering, and fewer collisions. Fewer packets lack a route (0 to 0.34% against 0.34 to 0.78%).",
     scenario=STANDING,
     axes=[SETTING_AXIS, Axis("routing", {**OF_OLSR, **OF_RESERVED})],
     metrics=METRICS,

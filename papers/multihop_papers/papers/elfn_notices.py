@@ -114,7 +114,7 @@ def endings(study: Study) -> None:
     again = sum(spell.back < 1.0 for spell in early)
     study.text(
         f"At 30 m/s ELFN entered standby {len(spells)} times and came back. {len(early)} times it did so before the first probe left: ACKs "
-        'that were in flight when the link broke are ACKs, too, and with `exit = "new"` they still acknowledge new data. '
+        'that were in flight when the link broke are ACKs, too. With `exit = "new"` they still acknowledge new data. '
         f"{again} of these times it entered standby again within a second."
     )
 

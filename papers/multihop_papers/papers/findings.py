@@ -201,7 +201,7 @@ def grid_losses(study: Study) -> str:
     return (
         f"{losses(study)} Without pacing the paper, too, has TPA retransmit more (Table 9: TPA 15 to 19%, TCP 12 to 16%); with pacing it has "
         "three quarters less than TCP-AP. Pacing by the delay of four hops does not keep hidden stations apart on routes that are longer than "
-        "four hops: AODV keeps the first route that a request finds around a busy node. The paper gives neither path lengths nor losses."
+        "four hops. AODV keeps the first route that a request finds around a busy node. The paper gives neither path lengths nor losses."
     )
 
 
@@ -222,9 +222,9 @@ def pacing_k(study: Study) -> str:
     """The two readings of Equation 3."""
     printed, scaled = ((2,), ("2, mean too",))
     return (
-        "As printed, Equation 3 scales the samples by K and leaves the mean: round trips that do not vary at all then have a coefficient of "
+        "As printed, Equation 3 scales the samples by K and leaves the mean. Round trips that do not vary at all then have a coefficient of "
         f"K - 1, and K = 2 divides the rate by three ({mean(study, 'goodput', printed)} kb/s). With the mean scaled as well (the rows 'mean too') "
-        f"K = 2 delivers {change(study, 'goodput', scaled, TCP_AP):+.0%} beside TCP-AP, in the paper 36%, and its fairness over 2 s is "
+        f"K = 2 delivers {change(study, 'goodput', scaled, TCP_AP):+.0%} beside TCP-AP, in the paper 36%. Its fairness over 2 s is "
         f"{change(study, 'instant', scaled, TCP_AP):+.0%}, in the paper 1.5%. The text fits the second reading in throughput and the first in "
         "fairness."
     )
@@ -289,7 +289,7 @@ def alternating(study: Study) -> str:
     return (
         f"Two NewReno flows take turns: one has nearly all for seconds, and loses its route to a false failure; the other takes over. So the "
         f"lesser flow gets {mean(study, 'lesser', ('newreno',))}% of both ({extremes(study, 'lesser', ('newreno',))}%), in the paper's run "
-        f"10%, and Jain's index leaves TCP-AP ({mean(study, 'fairness', ('tcp-ap',))}%) little to gain over NewReno "
+        f"10%. Jain's index leaves TCP-AP ({mean(study, 'fairness', ('tcp-ap',))}%) little to gain over NewReno "
         f"({mean(study, 'fairness', ('newreno',))}%). The paper shows one run of 55,000 packets. ns-2.35 has 25% for the lesser flow and 79% "
         "(12 runs of the same layout, AODV)."
     )
@@ -301,7 +301,7 @@ def one_run(study: Study) -> str:
     ahead = sum(paired[1][key] > value for key, value in paired[0].items())
     twice = sum(value >= 2 * paired[1][key] for key, value in study.samples("second", ("tcp-ap",)).items() if key in paired[1])
     return (
-        "Figures 10 to 12 plot one run each, to illustrate the transient behaviour (section 4.5), and the text gives no number, so that the size "
+        "Figures 10 to 12 plot one run each, to illustrate the transient behaviour (section 4.5). The text gives no number, so that the size "
         f"of the gain cannot be known. Which flow has the air differs from run to run: with NewReno the second flow gets {extremes(study, 'second', ('newreno',))} kb/s, more "
         f"than the first in {ahead} of {study.seeds} runs. The paper shows one run, in which the first flow kept the air. TCP-AP shares in "
         f"every run: {extremes(study, 'second', ('tcp-ap',))} kb/s. The claim holds in {twice} runs. In ns-2.35, too, two NewReno flows share the "
@@ -333,9 +333,9 @@ def short_routes(study: Study) -> str:
     """Which pairs a random placement connects."""
     each = "; ".join(f"{change(study, 'goodput', (pairs, 'tcp-ap'), (pairs, 'newreno')):+.0%}: {pairs}" for pairs in study.axes[0].values)
     return (
-        f"TCP-AP's goodput beside NewReno's depends on which pairs send: {each}. The sum is what short routes carry, and a pacer that sees its "
+        f"TCP-AP's goodput beside NewReno's depends on which pairs send: {each}. The sum is what short routes carry. A pacer that sees its "
         "round trips vary transmits at a fraction of the rate even where the next node is the destination. On long routes TCP-AP is ahead. "
-        "The paper has one placement with its pairs (sections 5.1.5 and 5.2.2), which it does not print, and the change of goodput differs between "
+        "The paper has one placement with its pairs (sections 5.1.5 and 5.2.2), which it does not print. The change of goodput differs between "
         "single placements by more than its size (search-ap-random), so that it cannot be known."
     )
 
@@ -360,7 +360,7 @@ def no_optimum(study: Study) -> str:
     return (
         f"TCP-AP with synchronised clocks delivers {changes(study, 'tcp-ap-sync', 'tcp-cwl')} hops beside NewReno with a window of h/4. Over "
         f"{longest} hops it loses {lost[0]:.1f} of 1000 packets, the window {lost[1]:.1f}. Over how many hops TCP-AP is 27% ahead the paper does "
-        "not say, nor how its AODV finds broken links: with HELLOs instead of retries of the MAC TCP-AP is ahead over 8, 14 and 20 hops "
+        "not say, nor how its AODV finds broken links. With HELLOs instead of retries of the MAC TCP-AP is ahead over 8, 14 and 20 hops "
         "(search-ap-chain-limit). docs/validation/pacing.md has the search for the best window."
     )
 
@@ -385,7 +385,7 @@ def more_route_changes(study: Study) -> str:
         f"Losses on routes that change are taken for congestion: {routes:.0%} of them, of damaged packets {damage:.0%}. After a change the first "
         "packets come late and after a silence, so that IDD is high and STT low together; the faster the nodes, the larger their share. High "
         "and low are the top and bottom 30% of the samples, so that two metrics that tell nothing are wrong at 9% of the losses. What counts "
-        "as the top 30% depends on the range R of the bins, which the paper does not give: with bins of twice the width fewer samples lie "
+        "as the top 30% depends on the range R of the bins, which the paper does not give. With bins of twice the width fewer samples lie "
         "above 70% of the others."
     )
 
@@ -398,7 +398,7 @@ def little_to_gain(study: Study) -> str:
     )
     return (
         f"Without channel error ADTCP delivers {alone[0]:+.0%} and {alone[1]:+.0%} at 5 and 20 m/s, with 5% {damaged[0]:+.0%} and "
-        f"{damaged[1]:+.0%}. In an area of 400 m by 800 m two random nodes are seldom apart for long, and what NewReno loses there it loses to ARP on "
+        f"{damaged[1]:+.0%}. In an area of 400 m by 800 m two random nodes are seldom apart for long. What NewReno loses there it loses to ARP on "
         "stale routes: with known addresses all transports are alike (validation-adtcp-addresses). The paper does not say which nodes its "
         "flow connects, nor how many patterns there were; its footnote 7 has nodes that are drawn at random mostly one or two hops apart. So the gain "
         "cannot be known. Between ends that stay at the short edges, four hops or more apart, ADTCP delivers several times as much as NewReno at 20 "
@@ -423,8 +423,8 @@ def delay_cost(study: Study) -> str:
             f"{air[1]:.0f}%, paths {longer:+.1f} hops, and {lost[0]:.0f} packets in a run that the MAC gives up instead of {lost[1]:.0f}"
         )
     return (
-        "Costs are learnt from TCs, and so that every path can be weighed all nodes send them, with all neighbours, at the basic rate of 1 Mb/s; "
-        f"and a path of least delay has more hops: {'; '.join(parts)}. What is lost is also what comes out of order behind it. In the report's "
+        "Costs are learnt from TCs. So that every path can be weighed, all nodes send them, with all neighbours, at the basic rate of 1 Mb/s. "
+        f"A path of least delay has more hops: {'; '.join(parts)}. What is lost is also what comes out of order behind it. In the report's "
         "network the MAC drops nothing (section 5), and at most 0.26% of the frames collide (Table 3); it does not count the bytes of its TCs."
     )
 
@@ -439,10 +439,10 @@ def kept_links(study: Study) -> str:
         "OLSR leaves links whose HELLOs collide, a reserved path keeps them: packets without a route fall from "
         f"{found['invalid'][1]:.2g}% to {found['invalid'][0]:.2g}%, but {found['collided'][0]:.0f}% of the data frames collide instead of "
         f"{found['collided'][1]:.0f}%. Retries take time, and a packet that the MAC drops puts all behind it out of order "
-        f"({found['reordered'][0]:.1f} and {found['reordered'][1]:.1f}%); more is under way, so that round trips take {found['rtt'][0]:.0f} ms "
+        f"({found['reordered'][0]:.1f} and {found['reordered'][1]:.1f}%). More is under way, so that round trips take {found['rtt'][0]:.0f} ms "
         f"instead of {found['rtt'][1]:.0f} ms. In the report at most 0.26% of the frames collide (Table 3), and the MAC drops none (section 5). "
         "Neither a MAC that does not give up nor ten transfers at any time reverses these differences (apdr-static-choices), nor does any other "
-        "value that was searched (search-apdr-static-gain). Paths of two to four hops (Table 2) without RTS have hidden stations; that hardly any "
+        "value that was searched (search-apdr-static-gain). Paths of two to four hops (Table 2) without RTS have hidden stations. That hardly any "
         "frame collides, and none is dropped, is a property of the model of reference 13, which the report does not describe. Without it "
         "these numbers cannot be known."
     )

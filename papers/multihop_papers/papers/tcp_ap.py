@@ -67,8 +67,8 @@ COV = Experiment(
     paper=PAPER,
     place="Figures 3 to 5, section 4.2",
     title="round trips of a steady flow while another crosses",
-    found="A TCP flow held to 100 kb/s sees its round trips fluctuate while UDP of 150, 200 or 250 kb/s crosses it from 30 s to 60 s, "
-    "the more the higher the rate. The parallel layout is consistent.",
+    found="A TCP flow held to 100 kb/s sees its round trips fluctuate while UDP of 150, 200 or 250 kb/s crosses it from 30 s to 60 s. "
+    "They fluctuate more the higher the rate. The parallel layout is consistent.",
     scenario={
         **BASE,
         "duration": 90.0,
@@ -325,7 +325,7 @@ ORACLE = steady(
         Unstated(
             "delayed or dynamic delayed ACKs",
             "dynamic; one ACK for two segments for comparison",
-            "the text says delayed ACK here, but also that a window of less than four segments is smaller than its parameter d, "
+            "the text says delayed ACK here. It also says that a window of less than four segments is smaller than its parameter d, "
             "which only the dynamic ones raise to four",
         ),
         TIMER,

@@ -76,7 +76,7 @@ PLACEMENT = (
     BASIC,
     Unstated(
         "the placement and the pairs",
-        "drawn anew for each seed: pairs of which one is two hops apart and the others at least three, as the text has them; and, for comparison, any pairs, and pairs at least six hops apart",
+        "drawn anew for each seed: pairs of which one is two hops apart and the others at least three, as the text has them. For comparison, any pairs, and pairs at least six hops apart",
         "the paper has one placement, which it does not print; means over placements say more",
     ),
 )

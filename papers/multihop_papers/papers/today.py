@@ -74,7 +74,7 @@ CROSSING = (
     "Do the papers' lessons on fairness hold? Yes. Over every layout Jain's index over 2 s is 90% or more for mesh, and for TCP-AP but at 54 "
     "Mb/s with RTS. NewReno is above 90% at 6 Mb/s only, "
     "and with aggregation one of its flows has nearly everything. On parallel chains the first station "
-    "of the other transmits into aggregates of stations that it does not sense, and its packets are given up after seven "
+    "of the other transmits into aggregates of stations that it does not sense. Its packets are given up after seven "
     "attempts (why: page on aggregation). The price is that of the chains: with aggregation those that share carry less."
 )
 GEOMETRY = Unstated("distances", "the papers', at every rate", "one change at a time: what differs is the radio, not the layout")

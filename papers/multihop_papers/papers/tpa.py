@@ -51,7 +51,7 @@ RADIOS = Axis("radio", {"errors": {"radio.frame_loss": 0.03}, "threshold": {}}, 
 RADIO = Unstated(
     "how many frames the links lose, and how",
     "two radios: 3% of all frames are received in error, independently of each other, and none",
-    "TCP's retransmissions of Table 3 (at most 2%) allow no more: errors that the MAC cannot repair, such as fades of 0.1 s, make TCP "
+    "TCP's retransmissions of Table 3 (at most 2%) allow no more. Errors that the MAC cannot repair, such as fades of 0.1 s, make TCP "
     "retransmit 3 to 6% (tpa-losses, which sweeps the share)",
 )
 LAPTOPS = Unstated("the rate of RTS, CTS and ACK", "1 Mb/s", "the lowest rate that every card of 802.11b must know")

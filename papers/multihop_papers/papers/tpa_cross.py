@@ -49,7 +49,7 @@ ACCOUNT: Mapping[str, Callable[[Waits], float]] = {
 }
 ACCOUNTED = (
     f"What a flow does with its 500 s, from the traces of seeds 1 to {FEWER}, mean seconds of a flow. Timer: no packet of the flow is "
-    "anywhere, and the sender ends that; hold: the same, and an ACK ends it; at its origin: all that there is waits for a route, or for a "
+    "anywhere, and the sender ends that. Hold: the same, and an ACK ends it. At its origin: all that there is waits for a route, or for a "
     "MAC that does not get through, for more than 0.1 s; travelling: the rest. All quiet: neither flow travels"
 )
 
@@ -106,7 +106,7 @@ def explain(study: Study) -> None:
         "TPA achieves its purpose: its senders wait for timers "
         f"{timers[0] - timers[1]:.0f} s (window 2) and {timers[2] - timers[3]:.0f} s (window 3) less than TCP's, which retransmit the same "
         "segment at growing intervals. But while one flow is silent the other uses the channel. Both share the station in the middle, "
-        "and one flow alone fills it (tpa-cross-hellos); time is lost only while neither travels, and that is "
+        "and one flow alone fills it (tpa-cross-hellos). Time is lost only while neither travels, and that is "
         f"{min(silent):.0f} to {max(silent):.0f} s in every row. Otherwise the rows of a window deliver the same. So what TPA gains of a "
         "flow's time is hardly goodput."
     )
@@ -190,15 +190,15 @@ def hellos(study: Study) -> None:
     study.text(
         "The cost of a break depends on one rule. A node raises the sequence numbers of the routes that it gives up, and the source requests "
         "the raised number. In AODV-UU any message makes its sender a neighbour again, and leaves the number raised. When the destination's "
-        "reply comes back to its neighbour, it first makes the route to the destination valid, with the requested number; then it brings "
+        "reply comes back to its neighbour, it first makes the route to the destination valid, with the requested number. Then it brings "
         "nothing new, and is not forwarded. The source waits 0.64 s and asks again; now the neighbour answers. In seed 1 TCP-2 searched 182 "
-        "times, and 84 replies were not forwarded. With the number restored by any message it searched 199 times and lost no reply in this way; "
+        "times, and 84 replies were not forwarded. With the number restored by any message it searched 199 times and lost no reply in this way. "
         "TCP-2 and TPA-2 had 312.5 and 309.9 kb/s (seeds 1 to 4), and TCP was 5.9% to 6.8% above the paper."
     )
     study.text(
-        "Other rules of AODV-UU, tried one by one on top of this one, change TCP-2 and TPA-2 by less than 1 kb/s, the confidence of four seeds: "
-        "numbers of errors taken as they are, errors accepted that are older than the route, numbers that fall to those of HELLOs, G in "
-        "requests, repeated requests with the number of the first, all waiting packets sent to one next hop, reverse routes not refreshed by "
+        "Other rules of AODV-UU, tried one by one on top of this one, change TCP-2 and TPA-2 by less than 1 kb/s, the confidence of four seeds. "
+        "These rules are numbers of errors taken as they are, errors accepted that are older than the route, numbers that fall to those of HELLOs, and G in "
+        "requests. Further rules are repeated requests with the number of the first, all waiting packets sent to one next hop, reverse routes not refreshed by "
         "requests that bring no news, replies that never shorten the life of a route. These numbers, too, are of modified programs, which no "
         "command reproduces."
     )
@@ -255,16 +255,16 @@ def rules(study: Study) -> None:
     held = [per_flow(before[row], ACCOUNT["hold"]) - per_flow(after[row], ACCOUNT["hold"]) for row in TPAS]
     study.text(
         "TPA differs from TCP at the ends of blocks. A loss shifts the count by which segments are acknowledged, so that the last segment of "
-        "a block is a first one: its ACK is held for 100 ms, while the sender may send nothing more. If that segment is acknowledged at once, "
+        "a block is a first one. Its ACK is held for 100 ms, while the sender may send nothing more. If that segment is acknowledged at once, "
         f"senders are held {min(held):.0f} to {max(held):.0f} s less, and the time in which both flows are silent is "
         f"{min(louder):.0f} to {max(louder):.0f} s shorter."
     )
     study.text(
-        "One rule that was stricter than the paper's text was corrected for this: only an ACK of what left since the freeze began ended a freeze, "
+        "One rule that was stricter than the paper's text was corrected for this. Only an ACK of what left since the freeze began ended a freeze, "
         "although the paper's common state of freeze and congestion ends after th_ACK = 1 ACK. Over seeds 1 to 20 TPA-2 had 295.9 kb/s with it "
         'and has 296.8, TPA-3 286.9 and 289.7. If the doubled timeout ended with the freeze, as the paper\'s "while in the freeze state" can be '
-        "read, they would have 298.8 and 291.1. But late ACKs are no samples, so that a timeout shorter than the round trip would then persist: "
-        "over four hops with a minimum timeout of 50 ms a third of all segments left twice. It stays doubled until the next sample, as TCP's. A "
+        "read, they would have 298.8 and 291.1. But late ACKs are no samples, so that a timeout shorter than the round trip would then persist. "
+        "Over four hops with a minimum timeout of 50 ms a third of all segments left twice. It stays doubled until the next sample, as TCP's. A "
         "timeout that never doubles: TPA-2 285.9. Samples of what left frozen, or samples that came after their timeout: less than 1 kb/s each. "
         "Samples that contain the time that an ACK was held, as the paper's may: 298.8 and 291.2, with the ends of blocks acknowledged at once "
         "302.5 and 294.0. The numbers of this paragraph are of modified programs, which no command reproduces."
@@ -297,9 +297,9 @@ def both(study: Study) -> None:
     in_order(study, ORDER_WITH_BOTH, TCP_IN_NS2)
     judge_fairness(study, "With both rules TPA with a window of 3 is fairer over 2 s than every TCP")
     study.text(
-        "With both rules all three rows are the paper's. That does not prove that the program of its authors did so, and "
-        'their text does not say it: one ACK for "every other segment received, or upon timer expiration", and RTO = ERTT + 4 DEV. So the '
-        "paper's profile has neither rule, and the table of tpa-cross stands as it is; but a few per cent between TPA and TCP are what the ends "
+        "With both rules all three rows are the paper's. That does not prove that the program of its authors did so. "
+        'Their text does not say it: one ACK for "every other segment received, or upon timer expiration", and RTO = ERTT + 4 DEV. So the '
+        "paper's profile has neither rule, and the table of tpa-cross stands as it is. But a few per cent between TPA and TCP are what the ends "
         "of blocks are worth."
     )
 

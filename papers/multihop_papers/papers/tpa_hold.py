@@ -205,7 +205,7 @@ def scaled(row: Row) -> bool:
 
 BY_TABLE = (
     "Mean relative difference of goodput, by table (Table 6 with the mean scaled by K as well). With the hold in all samples, as section 3.4 reads, and "
-    "ACKs held for at most 50 ms (section 3.6: typically 100 ms) one rule fits Tables 5, 6 and 8; Tables 10, 12 and 14 do not choose between the rules"
+    "ACKs held for at most 50 ms (section 3.6: typically 100 ms) one rule fits Tables 5, 6 and 8. Tables 10, 12 and 14 do not choose between the rules"
 )
 
 
@@ -271,7 +271,7 @@ STATE_COLUMNS = [
 ]
 STATE_CAPTION = "The two states of the pacer, from its rate in every second: shares of the time of both flows, goodput of a flow, and how long a state lasts"
 STATE_TEXT = (
-    "While the gap is shorter than the ACK interval two segments arrive within it and the second makes the ACK, so that samples contain no hold and "
+    "While the gap is shorter than the ACK interval two segments arrive within it and the second makes the ACK. Samples then contain no hold and "
     "the gap stays short. While it is longer the timer makes every ACK. With the hold in its samples the pacer then reads a round trip that is longer by the "
     "interval, and the gap stays long. With an interval of 100 ms both states are stable. With 50 ms every gap of two competing flows is longer than the "
     "interval: there is one state, in which every sample contains the same hold."
@@ -284,7 +284,7 @@ HOLD = Experiment(
     paper=PAPER,
     place="sections 3.4 and 5.2, Tables 5 to 14",
     title="which round trips contain the time for which an ACK was held",
-    found="The text has one sample of the round trip, for the timeout and for the pacer, and does not say whether it contains the time for which "
+    found="The text has one sample of the round trip, for the timeout and for the pacer. It does not say whether it contains the time for which "
     "the receiver held the ACK.",
     scenario={**SIMULATED, "topology": {"kind": "cross"}, "flow": [{"transport": "newreno"}]},
     axes=[

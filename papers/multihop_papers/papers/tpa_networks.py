@@ -92,7 +92,7 @@ MOBILE = Experiment(
     paper=PAPER,
     place="Table 13, section 5.6",
     title="50 nodes that move",
-    found="Random trips at 1 to 9 m/s with pauses of 20 s, five flows, 50 patterns: TPA*-3 delivers about as much as TCP, is fairer over "
+    found="Random trips at 1 to 9 m/s with pauses of 20 s, five flows, 50 patterns. TPA*-3 delivers about as much as TCP, is fairer over "
     "2 s and retransmits less; means only.",
     scenario={
         **SIMULATED,

@@ -265,8 +265,8 @@ PACING_K = Experiment(
 )
 HELD_ACKS = (
     "TPA* acknowledges every third segment. Where K is no multiple of three, segments are left over at the end of each block, whose ACK waits "
-    "for the timer of 100 ms, and no other block begins before. With the end of a block acknowledged at once K hardly matters, as the paper says; "
-    "its text does not have that rule, and does not say which K were tried with TPA*."
+    "for the timer of 100 ms. No other block begins before. With the end of a block acknowledged at once K hardly matters, as the paper says. "
+    "Its text does not have that rule, and does not say which K were tried with TPA*."
 )
 
 

@@ -77,7 +77,7 @@ BURSTS = Range(
 )
 FADING = Range(
     "how the signal fades, and how often a card retries",
-    "indoors: Rician fading with k of 6 and 2 (office), one draw for 0.1 s (walking) or 1 s (standing); retry limits from the standard's 7 to the most that a card can be set to, 255",
+    "indoors: Rician fading with k of 6 and 2 (office), one draw for 0.1 s (walking) or 1 s (standing). Retry limits from the standard's 7 to the most that a card can be set to, 255",
     {
         f"Rician k = {k}, {coherence} s, {retries} retries": Change(
             {
@@ -95,7 +95,7 @@ FADING = Range(
 )
 CARD = Range(
     "the card's receiver and its control rate",
-    "carrier sense 'about twice' the range (4.3.1): two to three hops; capture ratios of 802.11b receivers from 5 to 15 dB; control frames at 1 or 2 Mb/s, either preamble",
+    "carrier sense 'about twice' the range (4.3.1): two to three hops. Capture ratios of 802.11b receivers from 5 to 15 dB; control frames at 1 or 2 Mb/s, either preamble",
     {
         "radio.capture_db = 5": Change({"radio.capture_db": 5.0}),
         "radio.capture_db = 15": Change({"radio.capture_db": 15.0}),

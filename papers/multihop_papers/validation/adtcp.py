@@ -25,7 +25,7 @@ PAPER = (
     "ICNP 2002"
 )
 SETTING = (
-    "Thirty nodes move in 400 m x 800 m by random waypoint with a stationary start and no pauses, at 0.9 v to 1.1 v, or "
+    "Thirty nodes move in 400 m x 800 m by random waypoint with a stationary start and no pauses. Their speeds are 0.9 v to 1.1 v, or they "
     "rest (speed 0) in connected places. DSR, 2 Mb/s, windows of at most 8 segments, the constants of ns-2 in 2002, 300 s. "
     "Three streams of 180 kb/s run in "
     "[50, 250], [100, 200] and [130, 170] s. The movements are the same for every transport. The paper has 50 runs for each point and does "
@@ -105,7 +105,7 @@ def congestion(study: Study) -> None:
         f"Of all {sum(lost.values())} losses: {parts}. States of the receiver when a queue overflowed: {seen}. The paper argues that both "
         "metrics nearly always show congestion. Here they rarely do, and few losses are incompatible only because full queues cause few of "
         "the losses. IDD is the change of a delay: while a queue stays full it is near zero, and the last S packets, which met the same "
-        "queue, decide what is high. With S = 1000 the history reaches back to the time before, and IDD alone sees more; but STT, with one "
+        "queue, decide what is high. With S = 1000 the history reaches back to the time before, and IDD alone sees more. But STT, with one "
         "sample for each interval, then seldom has enough to compare with. When nothing arrives for an interval, the newest IDD is that of "
         "a packet before it."
     )
@@ -115,8 +115,8 @@ ACCURACY = PAGE.experiment(
     "adtcp-accuracy",
     "how often the state of the network is taken for another",
     "Can the two ends of a connection tell congestion from channel errors, changed routes and disconnections by what they measure "
-    "themselves? At each loss of a data segment in flight the metrics of the receiver at that moment are compared with the true cause: "
-    "congestion if a queue overflowed, no congestion otherwise (channel errors, retry limits on links that exist, changed routes, "
+    "themselves? At each loss of a data segment in flight the metrics of the receiver at that moment are compared with the true cause. "
+    "This is congestion if a queue overflowed, no congestion otherwise (channel errors, retry limits on links that exist, changed routes, "
     "disconnections). Incompatible: a queue overflowed and the verdict is another. When the sender acts: the same losses, judged by the "
     "state that the sender knew at the fast retransmit or timeout that followed. The paper reports 5% to 20% wrong alone and below 5% with "
     "three streams for both metrics, 20% to 30% with streams for one, and below 2% incompatible. 1% channel error.",
@@ -175,7 +175,7 @@ def throughput(study: Study) -> None:
     study.table(frame(["", "ADTCP / NewReno", "ADTCP / NewReno with ELFN"], rows), "Ratios, run by run")
     study.text(
         "The paper has ADTCP at 100% to 800% above NewReno and just below ELFN. Here it is above NewReno with channel error, and without it "
-        "the two are within each other's intervals: in this area the ends are seldom apart for long, and NewReno is silent for less of the "
+        "the two are within each other's intervals. In this area the ends are seldom apart for long, and NewReno is silent for less of the "
         "time than such gains would take. With channel error ADTCP is level with ELFN or ahead, for ELFN learns of broken links only, and "
         "backs off and halves its window for what a good link damages. ELFN as published is built on Reno, for which several losses in a "
         "window end in a timeout; on NewReno it loses less. A connection that gives up after 15 probes, 31 s, would deliver nothing more; "
@@ -229,9 +229,9 @@ ADDRESSES = PAGE.experiment(
     "adtcp-addresses",
     "what the ARP of ns-2 costs",
     "At 20 m/s without channel error ADTCP is silent for longer than NewReno, for two reasons that the traces show. Probes arrive and are "
-    "answered, but the ACKs, one every 2 s, are lost to ARP on stale reverse routes: as in ns-2 a node holds one packet for a neighbour "
-    "that does not answer, each new one takes its place, and only after several does DSR learn that the link is gone (in seed 1, from 271 s "
-    "to 298 s, 16 packets are lost in this way). And a timeout after the state was CONG is NewReno's: it backs off like it, for 8, 16, 32 and "
+    "answered, but the ACKs, one every 2 s, are lost to ARP on stale reverse routes. As in ns-2 a node holds one packet for a neighbour "
+    "that does not answer, each new one takes its place. Only after several does DSR learn that the link is gone (in seed 1, from 271 s "
+    "to 298 s, 16 packets are lost in this way). And a timeout after the state was CONG is NewReno's. It backs off like it, for 8, 16, 32 and "
     "64 s in seed 3, since nothing arrives that could change the state. With known addresses all transports are alike within their intervals, and moving leaves little to gain. ",
     TWELVE,
     unstated=UNSTATED,

@@ -202,8 +202,8 @@ SWING = PAGE.experiment(
     f"and whether it reduces TCP's throughput, as in section 5. {SETTING} There are at most {WINDOW} segments of 1460 bytes in flight "
     "(65535 bytes: no window scaling); other windows follow below. A segment is out of order if its number is higher than the expected "
     "one. The TTL of packets expires in loops, which arise because nodes know different costs: the costs of distant links are up to 5 s "
-    "old. Oscillation loses packets for several reasons: packets loop or meet full queues; frames of the two paths collide until the "
-    "MAC's retry limit is reached; and a link is considered lost after a full queue has dropped three consecutive HELLOs. Routes are "
+    "old. Oscillation loses packets for several reasons: packets loop or meet full queues. Frames of the two paths collide until the "
+    "MAC's retry limit is reached. A link is considered lost after a full queue has dropped three consecutive HELLOs. Routes are "
     "therefore missing although no node moves, as in the report (section 7). The two paths share the channel, so the throughput of both "
     "together is not higher than that of one; the only gain is a shorter round-trip time.",
     QUICK,

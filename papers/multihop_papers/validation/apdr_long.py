@@ -149,8 +149,8 @@ def memory(study: Study) -> None:
         "of a transfer's times until both ends have closed. If a sender gives up, its receiver never learns of this; the histogram is "
         "then kept until no packets of the transfer can exist (2 MSL). After that only means and quantiles are kept. The memory "
         f"allocated by malloc changes by {parts[-1][LIVE] / parts[0][LIVE] - 1:+.1%} between the first of these times and the last. The number of "
-        "nodes bounds this memory: in the course of the run each node meets all others, and keeps an address, a sequence number and a "
-        "random stream for channel errors for each of them; tables and queues keep the capacity of their largest size."
+        "nodes bounds this memory. In the course of the run each node meets all others, and keeps an address, a sequence number and a "
+        "random stream for channel errors for each of them. Tables and queues keep the capacity of their largest size."
     )
     draw(study, long, hours, f"Memory changes by {last / first - 1:+.1%} between {hours / PARTS:g} h and {hours:g} h.")
 
@@ -175,7 +175,7 @@ LONG = Page("apdr-long", PAPER).experiment(
     "Measures the CPU time and memory of eight simulated hours with seventy walking nodes, and whether memory grows. "
     f"{LARGEST} nodes, {ROUTING}, ten transfers at a time, otherwise as in validation-apdr-networks, seed 1; an 8-hour run, as in the report's "
     f"section 4; one hour with --quick. Every {EVERY:g} s the process records its CPU time, its resident memory (/proc) and the memory that malloc "
-    "has allocated and not freed (mallinfo2); simulated time is assumed to pass in proportion to CPU time. A separate process runs an eighth of that time for comparison.",
+    "has allocated and not freed (mallinfo2). Simulated time is assumed to pass in proportion to CPU time. A separate process runs an eighth of that time for comparison.",
     Effort(0, {"duration": 3600.0}),
     full=Effort(0),
     scenario={**BASE, "duration": 8 * 3600.0, "routing": ROUTINGS[ROUTING]},

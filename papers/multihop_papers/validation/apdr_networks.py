@@ -84,9 +84,9 @@ BASE: dict[str, Any] = {
     },
 }
 SETTING = (
-    "10 to 70 nodes in a square of 1 km, 11 Mb/s, 10% of the frames damaged by channel error (the MAC retries them), walks of 30 s in one "
-    f"direction at up to 2 m/s; ten NewReno transfers at a time of Pareto files (mean 2 MB, shape 2) from {FIRST:.0f} s on, the next 240 s "
-    "after one has ended; 3600 s (200 s with --quick). The placements, walks and transfers are the same for every routing protocol. The "
+    "Networks of 10 to 70 nodes in a square of 1 km, 11 Mb/s, 10% of the frames damaged by channel error (the MAC retries them), walks of 30 s in one "
+    f"direction at up to 2 m/s. Ten NewReno transfers at a time of Pareto files (mean 2 MB, shape 2) from {FIRST:.0f} s on, the next 240 s "
+    "after one has ended. Runs of 3600 s (200 s with --quick). The placements, walks and transfers are the same for every routing protocol. The "
     "report ran 8 hours of one pattern, up to 70 nodes. Placements may be disconnected. TCP has at most "
     f"{WINDOW} segments in flight, as on the diamond."
 )

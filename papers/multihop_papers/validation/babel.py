@@ -40,8 +40,8 @@ STABLE = PAGE.experiment(
     "destination. A reversed change returns to a next hop that was left less than 10 s before. "
     "Bare is Babel-RTT without what dampens it. Only the latest round trip counts, over a range of 0 to 1 s. There is no "
     "hysteresis, and all routes are announced every 2 s. "
-    "The rest of its difference from APDR is feasibility: while routes change, packets under APDR go back and "
-    "forth between nodes that know different costs until their TTL expires; under Babel that is rare, because no two nodes route through each "
+    "The rest of its difference from APDR is feasibility. While routes change, packets under APDR go back and "
+    "forth between nodes that know different costs until their TTL expires. Under Babel that is rare, because no two nodes route through each "
     "other at the same instant. "
     f"{DIAMOND_SETTING}",
     Effort(3, {"duration": 600.0}),
@@ -76,9 +76,9 @@ HALF_LIFE, NONE = "4 s", "none"
 SWITCHES = PAGE.experiment(
     "babel-switches",
     "what keeps Babel-RTT stable",
-    "RFC 9616 has three remedies for oscillation, and each has a switch here: the round-trip time is averaged (0.836 of the average before, or "
-    "the latest alone), a route is replaced only by one that is better now and was better on a second average (half-life 4 s, or none), and "
-    "the cost saturates (it grows from 10 to 120 ms; or from 0 to 1 s, up to four links' worth, which makes it a delay as under APDR; or not "
+    "RFC 9616 has three remedies for oscillation, and each has a switch here. The round-trip time is averaged (0.836 of the average before, or "
+    "the latest alone). A route is replaced only by one that is better now and was better on a second average (half-life 4 s, or none). "
+    "The cost saturates (it grows from 10 to 120 ms; or from 0 to 1 s, up to four links' worth, which makes it a delay as under APDR; or not "
     "at all, which leaves the losses of Hellos). Hellos and updates are sent every 2 s, so that news spreads as fast as under APDR. "
     f"{DIAMOND_SETTING}",
     Effort(3, {"duration": 600.0}),
@@ -114,7 +114,7 @@ WALKING = PAGE.experiment(
     "babel-networks",
     "Babel-RTT and APDR in random networks",
     "Who follows nodes that move, and at what price? The networks of validation-apdr-networks: a square of 1 km, 11 Mb/s, 10% of the frames "
-    "damaged, walks of up to 2 m/s or none, ten NewReno transfers at a time; 600 s (200 s with --quick). OLSR and APDR send HELLOs every 2 s, "
+    "damaged, walks of up to 2 m/s or none, ten NewReno transfers at a time. Runs of 600 s (200 s with --quick). OLSR and APDR send HELLOs every 2 s, "
     "Babel every 4 s unless the name says 2 s. An invalid route is a packet sent to a node that is out of reach.",
     Effort(3, {"duration": 200.0}, {"nodes": [30]}),
     full=Effort(16),

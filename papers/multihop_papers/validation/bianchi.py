@@ -66,8 +66,8 @@ BIANCHI = Page(
     "bianchi",
     "saturation throughput of one cell",
     "Do backoff, collisions and deference add up? Every station of a cell always has a packet to send; Bianchi's fixed point gives "
-    f"the throughput. Standard flavour; n stations in range of each other, each sending {PAYLOAD} bytes over UDP to the next; 2 Mb/s "
-    "data, 1 Mb/s basic rate, long preamble; no retry limits, no capture; 60 s simulated, the first 10 s not counted. The model has "
+    f"the throughput. Standard flavour; n stations in range of each other, each sending {PAYLOAD} bytes over UDP to the next. 2 Mb/s "
+    "data, 1 Mb/s basic rate, long preamble; no retry limits, no capture. 60 s simulated, the first 10 s not counted. The model has "
     f"W = {CW_MIN + 1} and m = {DOUBLINGS}. "
     "EIFS is off: the model has one space after a collision for all stations. In the standard, a station whose own frame "
     "collided has received nothing and waits DIFS; the others wait EIFS.",

@@ -81,8 +81,8 @@ CHAIN = Page("chain", "J. Li, C. Blake, D. De Couto, H. Lee, R. Morris, Capacity
     "Stations that hear each other share the air: h hops deliver C/h up to three hops. From four hops on, a source that "
     "limits its rate delivers C/4, and greedy sources approach C/7. "
     "Chain of h hops, 200 m each; 2 Mb/s data, "
-    f"1 Mb/s basic rate, long preamble, ns2 flavour, RTS/CTS before every data frame; static routes and known addresses; {PAYLOAD} "
-    "bytes of payload; 150 s simulated, the first 30 s not counted.",
+    f"1 Mb/s basic rate, long preamble, ns2 flavour, RTS/CTS before every data frame. Static routes and known addresses; {PAYLOAD} "
+    "bytes of payload. 150 s simulated, the first 30 s not counted.",
     Effort(5),
     scenario={
         "duration": 150.0,

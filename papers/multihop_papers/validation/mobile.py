@@ -160,7 +160,7 @@ def reasons(study: Study, found: dict[str, Losses]) -> list[str]:
     apart = mean(study, "partitioned", (AODV, 1)).mean
     return [
         "Delivery depends on how soon a link failure is detected. The MAC detects it with the first datagram. With HELLOs, a node continues "
-        f"to send to a neighbour that has left: by the traces, for {silent[UU_HELLO]:.1f} s of the 2.05 s for which AODV-UU lets a neighbour "
+        f"to send to a neighbour that has left. By the traces, it does so for {silent[UU_HELLO]:.1f} s of the 2.05 s for which AODV-UU lets a neighbour "
         f"be silent, and for {silent[AODV_HELLO]:.1f} s of the 4.5 s of ns-2's AODV. OLSR allows 6 s. Its periods are shorter "
         f"({silent[OLSR]:.1f} s), because other messages often change the route earlier, but it meets failed links more often. At 20 m/s, "
         f"AODV-UU, ns-2's AODV and OLSR deliver {arrive(UU_HELLO):.0f}%, {arrive(AODV_HELLO):.0f}% and {arrive(OLSR):.0f}% with HELLOs, and "
@@ -182,7 +182,7 @@ SQUARE = PAGE.experiment(
     "mobile-square",
     "moving nodes in 1000 m x 1000 m",
     "How much does each routing protocol deliver when nodes move, at what cost, and do its mechanisms explain its losses? The results of "
-    "the literature hold for its speeds: uniform from 0 to 20 m/s with a classic start, which means 3 to 5 m/s for most of a run (see "
+    "the literature hold for its speeds. These are uniform from 0 to 20 m/s with a classic start, which means 3 to 5 m/s for most of a run (see "
     "stationarity).",
     TEN,
     scenario=BASE,
@@ -238,14 +238,14 @@ def causes(study: Study) -> None:
         return mean(study, metric, (name,)).mean
 
     study.text(
-        "When a datagram meets a failed link, DSR sends it along another route: in the traces of seeds 1 to 3, no datagram was lost at a "
+        "When a datagram meets a failed link, DSR sends it along another route. In the traces of seeds 1 to 3, no datagram was lost at a "
         "MAC's retry limit, and up to 10 m/s no protocol delivers more. At 20 m/s, too many routes in its caches are broken, because they "
         "never expire: datagrams wait, take detours and are displaced from queues. If routes expire after 3 s, it delivers "
         f"{at('delivery', FORGETFUL):.1f}% instead of {at('delivery', DSR):.1f}%."
     )
     study.text(
         f"A few datagrams dominate the mean delays. OLSR's {at('delay', OLSR):.0f} ms at 20 m/s fall to {at('delay', KNOWN):.0f} ms if "
-        "addresses are known: ns-2's ARP holds one datagram for each neighbour that has not answered, until there is another datagram for "
+        "addresses are known. The ARP of ns-2 holds one datagram for each neighbour that has not answered, until there is another datagram for "
         "it. Delivery does not change, because few datagrams are held."
     )
     study.text(

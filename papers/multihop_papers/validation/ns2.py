@@ -12,8 +12,8 @@ NOTES = {
     "validation-ns2-chain": (
         "Before this study greedy UDP over 3 hops carried 1.5% more here than in ns-2. The traces differ first in which station gets "
         "the medium after the RTS of nodes 1 and 2 have collided. Both reach node 0 at the same instant, because the node that is twice "
-        "as far began one time of flight earlier. ns-2 runs the events of one instant in the order in which they were scheduled, so "
-        "that the RTS of node 2, which left first, occupies the receiver; the other is stronger, both are lost, and node 0 waits EIFS. "
+        "as far began one time of flight earlier. The simulator ns-2 runs the events of one instant in the order in which they were scheduled, so "
+        "that the RTS of node 2, which left first, occupies the receiver. The other is stronger, both are lost, and node 0 waits EIFS. "
         "Here the number of a table slot decided. In half of the cases the RTS of node 1 came first, captured the receiver and set "
         "node 0's NAV for a whole exchange. Node 0 was next in 33% of these collisions, in ns-2 in 60%. The ns2 flavour now orders "
         "such arrivals by departure.",
@@ -25,7 +25,7 @@ NOTES = {
         "AODV: before this study a flow over 8 hops carried 14% more here than in ns-2, and over 10 hops 72% more. The traces differ first "
         "in the answers to the request of a local repair. Here the repair increased the sequence number of the route, as RFC 3561 has "
         "it, and only the destination could answer. ns-2 keeps the number. Nodes upstream, whose own routes lead through the "
-        "repairing node, answer and do not forward the request; the repairing node ignores these answers because they are not "
+        "repairing node, answer and do not forward the request. The repairing node ignores these answers because they are not "
         "shorter than the route that broke. It repeats the request only after up to 10 s, and meanwhile packets of its destination wait. "
         "The preset `ns2` now does the same (deviation aodv-2 has what remains).",
         "DSR: ns-2's own agent loses as much. A false link failure, that is, a retry limit between neighbours that are in range, removes the "
@@ -34,9 +34,9 @@ NOTES = {
         "window 8), which is nearer to static routes than to the DSR of ns-2.35.",
         "A comparison of 8 seeds each had NewReno over 6 hops of DSR 11.6% ± 8.1% below ns-2. That was chance: these 8 seeds of ours "
         "deliver a tenth less than 200 do. Networks at rest have nothing but their layout in common with ns-2's run of the same seed, so that pairing seeds "
-        "gains nothing; the intervals are now Welch's, with 200 runs of ours.",
+        "gains nothing. The intervals are now Welch's, with 200 runs of ours.",
         "AODV with a window of 8 carries 2.5% more here over 5 and 6 hops. In ten traces of 5 hops both programs have as many outages (50 of more than "
-        "0.2 s in 100 s), drop as many packets and search a route for as long (median 50 and 49 ms), but an outage lasts 507 ms here "
+        "0.2 s in 100 s), drop as many packets and search a route for as long (median 50 and 49 ms). But an outage lasts 507 ms here "
         "and 532 ms in ns-2, which retransmits a tenth more segments. Which timer makes this difference is not known.",
         "Over 7 and more hops the goodput of AODV varies by a fifth between seeds in both programs; to decide 3% would take hundreds of "
         "runs of ns-2.",
@@ -50,7 +50,7 @@ NOTES = {
         "is DSR's flow state: validation-ns2-parallel.",
     ),
     "validation-ns2-parallel": (
-        "The reason is flow state, which our DSR does not have. Once a flow is established, ns-2's packets carry no source route: the nodes that "
+        "The reason is flow state, which our DSR does not have. Once a flow is established, ns-2's packets carry no source route. The nodes that "
         "overhear or forward them learn nothing, and the source keeps the flow's path when it hears of another of the same length. With "
         "`dsragent_enable_flowstate = false` in dsr/dsragent.cc, ns-2 itself carries 156.9 ± 2.6 kb/s in these 90 runs, 0.6% less than ours, with "
         "123.0 ± 2.5 retry limits and 53.5 ± 1.9 route errors for each 1000 segments. Over 1 and 2 hops it then carries 1232 and 616 kb/s, as ours do "
@@ -155,8 +155,8 @@ MOVING = PAGE.experiment(
 WINDOWS = PAGE.experiment(
     "ns2-windows",
     "small windows on cross, parallel chains and grid in ns-2",
-    "The rows TCP-2 and TCP-3 of the TPA paper: NewReno with delayed ACKs and a window of 2 or 3 segments. ns-2.35 has its own AODV, with link "
-    "failures from the MAC; the paper ran AODV-UU. On the lines of the grid every third node is 600 m away, outside of a sense range of 550 m "
+    "The rows TCP-2 and TCP-3 of the TPA paper: NewReno with delayed ACKs and a window of 2 or 3 segments. The simulator ns-2.35 has its own AODV, with link "
+    "failures from the MAC. The paper ran AODV-UU. On the lines of the grid every third node is 600 m away, outside of a sense range of 550 m "
     "and inside of one of 601 m.",
     Effort(24),
     scenario=BASE,

@@ -37,8 +37,8 @@ ONE_HOP = Page("ofdm", "airtime arithmetic").experiment(
     "one hop of UDP at every rate of OFDM",
     "Are frame exchanges right to the microsecond in 802.11a, g, n, p and ah? A sender that always has a packet repeats DIFS, mean backoff "
     "(7.5 slots), [RTS, SIFS, CTS, SIFS,] data, SIFS, ACK. The arithmetic counts symbols from the tables of the standard "
-    f"(validation/phys.py). Two stations {SPACING:g} m apart; {PAYLOAD} bytes of payload; standard flavour; RTS and CTS at 6 Mb/s (3 Mb/s in "
-    "802.11p; in 802.11ah an RTS at MCS 0, and CTS and ACK are preambles); 6 s simulated (101 s of 802.11ah), the first second not counted.",
+    f"(validation/phys.py). Two stations {SPACING:g} m apart; {PAYLOAD} bytes of payload; standard flavour. RTS and CTS at 6 Mb/s (3 Mb/s in "
+    "802.11p; in 802.11ah an RTS at MCS 0, and CTS and ACK are preambles). 6 s simulated (101 s of 802.11ah), the first second not counted.",
     Effort(1),
     full=Effort(3),
     scenario={
@@ -275,7 +275,7 @@ LINKS |= {name: (settings, expected) for name, settings, expected in slow_links(
 ERRORS = Page("ofdm", "ns-3 3.37, NistErrorRateModel").experiment(
     "ofdm-errors",
     "frame errors of OFDM",
-    "How many frames of 1024 bytes arrive over a link without interference? ns-3's numbers are what its error model returns for 8192 bits "
+    "How many frames of 1024 bytes arrive over a link without interference? The numbers of ns-3 are what its error model returns for 8192 bits "
     "at that SINR, times the success of the 24 bits of the PLCP header (802.11ah: 36 bits in 1 MHz, 48 in 2 MHz). One transmission for "
     f"each packet, a path loss of 70 dB, noise of {NOISE} dBm; 60 s simulated.",
     Effort(5),

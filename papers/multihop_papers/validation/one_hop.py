@@ -111,7 +111,7 @@ TCP = Page("one-hop", "a slot-by-slot model").experiment(
     "one-hop-tcp",
     "one hop of TCP",
     "If segments and ACKs took turns and never met, the arithmetic would be exact for TCP as well (column 'in turns'). In fact the "
-    "backoffs of the two stations overlap, which gains time; now and then they end in the same slot, which costs an RTS with "
+    "backoffs of the two stations overlap, which gains time. Now and then they end in the same slot, which costs an RTS with "
     "RTS/CTS and a whole segment without. The column 'expected' counts that, slot by slot, in a model of these two stations alone "
     f"(validation/contention.py). The window is 20 segments. {SETTING}",
     Effort(5),

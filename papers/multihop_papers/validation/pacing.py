@@ -257,25 +257,25 @@ ACKS = PAGE.experiment(
 )
 EXPLANATION = (
     "Over four hops a window of one is hard to beat. If they do not meet, data take 30.4 ms to the receiver and the ACK takes 7.1 ms "
-    "back: that window sends a segment every 37.7 ms, and nothing ever meets. A pacer alone on the chain sends sooner as the variation "
+    "back. That window sends a segment every 37.7 ms, and nothing ever meets. A pacer alone on the chain sends sooner as the variation "
     "falls, until segments leave before the previous ACK is back. Some of those then wait for each other, the variation rises, and the "
-    "gap with it: the gap varies around 37.7 ms and is 44 ms in the mean, also with synchronised clocks. Fewer ACKs help: with delayed "
+    "gap with it. The gap varies around 37.7 ms and is 44 ms in the mean, also with synchronised clocks. Fewer ACKs help: with delayed "
     "ACKs the gap is 36 ms. The paper's text does not say over how many hops TCP-AP is 27% above the window, or 84% above NewReno.",
     "Dynamic ACKs need four segments within 100 ms. Over four hops four segments come 48 ms apart. So the timer makes every ACK, 14 ms "
     "after the newest data, when the next segment is on its way: most ACKs meet it and take twice as long. The variation is 0.23 "
     "instead of 0.08, which keeps the gap where the timer wins. A timer of 300 ms never expires, and the gap is 36 ms (the options "
     "show what that brings). Longer paths have several segments on their way in any case, so that the timer costs less.",
     "The variation keeps TCP-AP below the window on longer paths too. With one flow alone over 6 to 12 hops, round trips vary by 0.22 "
-    "to 0.25, because some ACKs meet data of their own flow, and 1 + 2 cov makes the gap half as long again. Without that factor "
+    "to 0.25, because some ACKs meet data of their own flow. The factor 1 + 2 cov makes the gap half as long again. Without that factor "
     "(`history = 1`) TCP-AP carries 248, 229, 220 and 210 kb/s over 6, 8, 10 and 12 hops, more than the window of h/4 and than NewReno "
-    "with dynamic ACKs over all but the first; over four hops it carries 289 kb/s. The paper's text does not say by how much its round "
+    "with dynamic ACKs over all but the first. Over four hops it carries 289 kb/s. The paper's text does not say by how much its round "
     "trips varied.",
     "An outage must not pace. With round trips across timeouts, Jain's index over 500 s is 0.984 ± 0.021. Seed 4, by the trace of "
     "`multihop run scenarios/cross.toml --seed 4 --trace --out DIR --set routing.protocol=aodv --set mac.rts_threshold=0 --set "
     'duration=240 --set warmup=20 --set flow.1.start=0 --set \'flow.*.transport={ kind = "tcp-ap", rules = "paper", ap_across_timeouts = true }\'`: at '
     "195.65 s node 4 loses its route to node 0 and requests another until 203.03 s, four times without success. The ACKs of flow 0 "
     "wait there, the sender's timer expires at 202.46 s, and then all ACKs arrive, 7.4 s old. Those of segments that had not been "
-    "retransmitted are samples. The variation is above 3 and the rate below 1 kb/s for as long as 50 samples take at that rate: a "
+    "retransmitted are samples. The variation is above 3 and the rate below 1 kb/s for as long as 50 samples take at that rate. This is a "
     "minute in which the other flow has the cross to itself. TCP's own timing never goes across a timeout; the paper, whose index is "
     "above 0.99 for every alpha and N that it tries, does not say.",
 )

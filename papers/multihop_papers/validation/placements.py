@@ -181,14 +181,14 @@ def explain(study: Study, pairs: dict[str, pl.DataFrame]) -> None:
     far, near = pairs[UNLIMITED], pairs[UU]
     study.text(
         "AODV takes the path of the request that came first, and a request reaches no further than its TTL: 5 and then 7 under ns2, 1, 3, "
-        "5, 7 under uu. A path as long as a TTL is found by a request that cannot make a detour; one that is shorter than the TTL that "
+        "5, 7 under uu. A path as long as a TTL is found by a request that cannot make a detour. One that is shorter than the TTL that "
         "finds it may be found over as many links. Hence the waves, with troughs at 5 for both and at 3 for uu. If requests go through "
         "the whole network at once (`expanding_ring = false`), AODV (uu) has a stretch of "
         f"{mean(study, 'stretch', (UNLIMITED,))}, and of {stretch_at(far, 5)} instead of {stretch_at(near, 5)} at 5 links."
     )
     unrouted = sum(result.drops.get("no-route", 0) for result in study.results((PATIENT,)))
     study.text(
-        "AODV (uu) with HELLOs loses datagrams although nothing moves: a neighbour counts as lost 2.05 s after it was last heard, that is "
+        "AODV (uu) with HELLOs loses datagrams although nothing moves. A neighbour counts as lost 2.05 s after it was last heard. That is "
         "when two HELLOs in a row have collided with other frames, and packets in flight have no route until another is found. Given "
         f"{PATIENCE:g} s instead, so that four in a row must be lost, {unrouted} packets are without a route and "
         f"{mean(study, 'delivered', (PATIENT,)).mean:.2f}% arrive."
@@ -200,9 +200,9 @@ PLACEMENTS = Page("placements", "a breadth-first search").experiment(
     "routes in static networks",
     "Does every routing protocol find a route wherever there is one, and how good is it? Nothing moves and there is next to no "
     f"load, so that whatever is lost is lost by routing. 50 placements of {NODES} nodes, uniform in {SIDE:g} m x {SIDE:g} m, range "
-    f"{RANGE:g} m, connected or not; in each {PAIRS} pairs drawn from those with a path, which breadth-first search over the positions "
-    f"finds independently of the simulator; one datagram of {PAYLOAD} bytes a second between each pair, the pairs a tenth of a second "
-    f"apart, from {FIRST:g} s (each pair {STAGGER:g} s after the previous one) to {STOP:g} s of 120 s; 2 Mb/s data, 1 Mb/s basic rate, "
+    f"{RANGE:g} m, connected or not. In each {PAIRS} pairs drawn from those with a path, which breadth-first search over the positions "
+    f"finds independently of the simulator. One datagram of {PAYLOAD} bytes a second between each pair, the pairs a tenth of a second "
+    f"apart, from {FIRST:g} s (each pair {STAGGER:g} s after the previous one) to {STOP:g} s of 120 s. 2 Mb/s data, 1 Mb/s basic rate, "
     "ns2 flavour and ARP, RTS/CTS. The seed is the placement.",
     Effort(50),
     scenario={"duration": 120.0, "warmup": 20.0, "radio": {"range": RANGE}, "topology": {"kind": "list"}},

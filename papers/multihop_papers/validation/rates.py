@@ -50,7 +50,7 @@ CLEAR = tuple(snr for snr in SNR if snr not in STEPS)
 WHY = (
     "A tenth of the packets begins with a rate that could be faster; where none is, that is a transmission that fails and doubles the window. "
     "Retries leave the best rate after one or two failures, although at 1 dB 2 Mb/s is the best one for the retry as well. At 5 dB "
-    "Minstrel does not see that failures double the window, and takes a rate that never fails for one that fails a tenth of the time: the table "
+    "Minstrel does not see that failures double the window, and takes a rate that never fails for one that fails a tenth of the time. The table "
     "shows that this leaves a small lead of 5.5 Mb/s over 11 Mb/s, which an estimate from the few samples of an interval often misses."
 )
 

@@ -107,19 +107,19 @@ CLEAR = "Minstrel carries at least 95% of the best fixed rate where one rate is 
 HALF = "Minstrel carries at least 95% of the best fixed rate where the next faster rate delivers about half of its frames"
 FEW_SAMPLES = (
     "An interval of 100 ms has 120 to 150 packets. A tenth of them tries the eight rates in turn, so that each rate has one or two samples, whose "
-    "share of successes is a quarter of the new estimate. At its true success Minstrel would expect a fifth to a third less of the faster rate; now "
+    "share of successes is a quarter of the new estimate. At its true success Minstrel would expect a fifth to a third less of the faster rate. Now "
     "and then the estimate is so wrong that this rate comes first, until its own losses have corrected it. The table shows how many frames that "
     "takes, and how few if estimates keep 95% of what they were."
 )
 REMEDY = "There, too, it carries at least 95% if its estimates keep 95% of what they were"
 CLOSE = "Minstrel carries at least 95% of the best fixed rate where it expects nearly as much of the next faster rate"
 NO_MARGIN = (
-    "A rate that never fails counts as one that fails a tenth of the time, and Minstrel does not see that failures double the window: it expects 5% "
+    "A rate that never fails counts as one that fails a tenth of the time, and Minstrel does not see that failures double the window. It expects 5% "
     "less of 48 Mb/s than of 36, where 48 carries 20% less. With so small a margin noise decides, even if estimates keep 95% of what they were."
 )
 NOTHING = "Minstrel carries at least 95% of the best fixed rate where every rate loses more than nine tenths of its frames"
 USELESS = (
-    "Minstrel counts every scheme as useless that succeeds in less than a tenth of the cases, begins with the slowest one, and comes to MCS 24 by "
+    "Minstrel counts every scheme as useless that succeeds in less than a tenth of the cases. It begins with the slowest one, and comes to MCS 24 by "
     "samples and in the last stage of its retries only. Little is lost: the best fixed scheme carries 2% of what it carries at 4 dB."
 )
 

@@ -248,8 +248,8 @@ STATIONARITY = Page(
     "stationarity",
     "random waypoint from the first second",
     "Is a network under random waypoint the same at all times, so that no warm-up biases what is measured? The closed forms say how fast "
-    "its nodes are, how many of them pause and where they are in the long run; a stationary start must have these values at once, a classic one does "
-    f"not. {NODES} nodes in {SIDE:g} m x {SIDE:g} m, speeds uniform from 1 to {FASTEST:g} m/s, pauses of {PAUSE:g} s, 2000 s in steps of 20 s; "
+    "its nodes are, how many of them pause and where they are in the long run. A stationary start must have these values at once, a classic one does "
+    f"not. {NODES} nodes in {SIDE:g} m x {SIDE:g} m, speeds uniform from 1 to {FASTEST:g} m/s, pauses of {PAUSE:g} s, 2000 s in steps of 20 s. "
     "`classic` with a least speed of 0 is what most published simulations used (setdest, version 1). Seed 1; 95% intervals over the nodes. The "
     "movements come from `crates/multihop-radio/examples/stationarity.rs`, which cargo builds: run this in the source tree.",
     Effort(0),

@@ -148,10 +148,10 @@ BBR = Page(
     "BBR beside flows that fill the queue",
     "BBR's share hardly depends on the number of other flows, and is 0.71 to 0.96 of that in Ware's model. In the model BBR may have twice in flight what it "
     "takes for bandwidth times shortest round trip. It finds that round trip once in ten seconds, when it leaves the queue to the others. Ware takes what the "
-    "others have in the full queue for what BBR then finds there. Here it finds less, for two reasons: the others' window alone must also fill "
+    "others have in the full queue for what BBR then finds there. Here it finds less, for two reasons. The others' window alone must also fill "
     "the wire once BBR's packets have left, which takes a round trip, and the window is on average below that of a full queue. A model with both, in which the "
-    "queue has emptied when BBR looks, is the lower bound; the longer a round trip relative to the 200 ms of BBR's look, the less of that happens. One flow of BBR and one or four of another "
-    "transport; 10 Mb/s, 40 ms; queues of 2 to 16 products of bandwidth and delay (33 packets); 360 s simulated, the first 60 s not counted.",
+    "queue has emptied when BBR looks, is the lower bound. The longer a round trip relative to the 200 ms of BBR's look, the less of that happens. One flow of BBR and one or four of another "
+    "transport. 10 Mb/s, 40 ms; queues of 2 to 16 products of bandwidth and delay (33 packets); 360 s simulated, the first 60 s not counted.",
     Effort(1, {"duration": 160.0}),
     full=Effort(2),
     scenario={"duration": 360.0, "warmup": 60.0, **wire(WARE.rate_kbps, WARE.rtt)},

@@ -77,8 +77,8 @@ BOUND = 0.05
 
 FORMULA_IS_AN_APPROXIMATION = our_model(
     "PFTK takes a loss to lose the rest of its round trip; here losses are independent. The formula is also further than 5% from a simulation of PFTK's own "
-    "assumptions (last column): it takes mean windows for their distribution, which hides 7% where losses are rare (the mean of the distribution is 1.31 over the root "
-    "of p, the formula's 1.22), and it expects a timeout wherever three duplicate ACKs are unlikely, which limited transmit avoids.",
+    "assumptions (last column). It takes mean windows for their distribution, which hides 7% where losses are rare (the mean of the distribution is 1.31 over the root "
+    "of p, the formula's 1.22). It expects a timeout wherever three duplicate ACKs are unlikely, which limited transmit avoids.",
     "validation-wires-losses: independent losses",
 )
 FEW_SEGMENTS = not_known(
@@ -230,13 +230,13 @@ FORMULAS: Mapping[str, Sequence[str]] = {
 LOSING = Page("wires", "J. Padhye, V. Firoiu, D. Towsley, J. Kurose, Modeling TCP Throughput, SIGCOMM 1998; RFC 9438").experiment(
     "wires-losses",
     "one flow and random losses",
-    "From p = 0.0001 to 0.05 NewReno with SACK, under `rfc` and `linux-6`, delivers within 5% of what a model of independent losses delivers; without SACK, and under CUBIC, this holds up "
+    "From p = 0.0001 to 0.05 NewReno with SACK, under `rfc` and `linux-6`, delivers within 5% of what a model of independent losses delivers. Without SACK, and under CUBIC, this holds up "
     "to p = 0.006. PFTK's formula is within 6% of `linux-6`, and further away from `rfc`. A wire loses packets independently of each other, towards the receiver only. Goodput is compared with two models, and each comparison is a claim of 5%. "
-    "The model of independent losses goes from round trip to round trip at the measured one: a recovery repairs all losses of a window in one round trip with SACK and one "
-    "in each without; a lost retransmission and a window without any arrival wait for the timeout (1 s for `rfc`, 0.2 s above the round trip for `linux-6`, which finds lost "
-    "retransmissions by time); with delayed ACKs one segment of an odd window waits for the next round trip. PFTK's formula has the inputs that its authors took from their traces: loss indications (fast retransmissions and timeouts) as a share of "
+    "The model of independent losses goes from round trip to round trip at the measured one. A recovery repairs all losses of a window in one round trip with SACK and one "
+    "in each without. A lost retransmission and a window without any arrival wait for the timeout (1 s for `rfc`, 0.2 s above the round trip for `linux-6`, which finds lost "
+    "retransmissions by time). With delayed ACKs one segment of an odd window waits for the next round trip. PFTK's formula has the inputs that its authors took from their traces: loss indications (fast retransmissions and timeouts) as a share of "
     "the packets, the mean round trip, the timeout. The table also has the formula with the inputs of the scenario, and (last column) what a simulation of PFTK's own "
-    "assumptions delivers relative to the formula: it takes mean windows for their distribution, and leaves out what slow start after a timeout costs. "
+    "assumptions delivers relative to the formula. It takes mean windows for their distribution, and leaves out what slow start after a timeout costs. "
     "CUBIC's published response function (RFC 9438, the larger one of its cubic and its Reno-friendly window) is that of periodic losses. "
     "Round trips of 60 ms (80 Mb/s) and 150 ms (100 Mb/s), long queues; each run has about 120 losses or more.",
     Effort(1, keep={"loss": ["0.015, 60 ms", "0.05, 150 ms"]}),

@@ -132,7 +132,7 @@ BY_RFC_6582 = our_model(
 )
 BELOW_RFC_6298 = our_model(
     "RFC 6298 requires a minimum of 1 s. A trace (seed 1, queue of 5) shows that the third partial ACK comes too late for a timeout of 0.3 s. The ACKs of what the "
-    "receiver already has then cover many segments at once, and release a burst of 11 segments, of which a queue of 5 drops half: one full queue costs three timeouts.",
+    "receiver already has then cover many segments at once. They release a burst of 11 segments, of which a queue of 5 drops half. One full queue costs three timeouts.",
     "validation-wires-options: cubic, rfc, no SACK",
 )
 OF_OLD_SIMULATORS = our_model(
@@ -144,7 +144,7 @@ OF_OLD_SIMULATORS = our_model(
 
 OF_VEGAS = our_model(
     "Without RACK a timestamp is the only measurement of a round trip, and that of a delayed ACK includes the wait for its second segment (RFC 7323, section 4.3). Where "
-    "segments travel in pairs, the shortest round trip of each round is 2 to 3 ms above the shortest of all, which looks to Vegas like 1 to 3 segments in a queue, at which it "
+    "segments travel in pairs, the shortest round trip of each round is 2 to 3 ms above the shortest of all, which looks to Vegas like 1 to 3 segments in a queue. Then it "
     "keeps its window. A trace (`rfc` with all options, queue of 168) shows a window of 51 of the 84 segments that the wire holds, without losses. Linux measures from the "
     "departure of the newest segment that an ACK covers, as the simulator does with RACK, under which Vegas keeps 99% in every run.",
     "validation-wires-options: vegas, linux-6, RACK",
@@ -241,8 +241,8 @@ COSTS = Page("wires", "the best of each congestion control").experiment(
     "what options of TCP cost on a wire without losses",
     "With SACK, or with a timer that restarts at every ACK of new data, no combination of options costs more than a tenth "
     "of the goodput. The exception is Vegas without SACK and with delayed ACKs, timestamps and a large initial window. "
-    "Without both, CUBIC loses more, and so do presets of old simulators. Seven congestion controls have each of the recommended presets `rfc` and `linux-6` (Prague and BBR only the second), and each of the ways to repair losses: "
-    "none but that of NewReno, SACK, RACK, and RACK with PRR and undoing. Each of these bases is run alone, with one other option, and with all of them but the short timeout: delayed "
+    "Without both, CUBIC loses more, and so do presets of old simulators. Seven congestion controls have each of the recommended presets `rfc` and `linux-6` (Prague and BBR only the second), and each of the ways to repair losses. "
+    "These ways are NewReno alone, SACK, RACK, and RACK with PRR and undoing. Each of these bases is run alone, with one other option, and with all of them but the short timeout. The options are delayed "
     "ACKs, timestamps, no limited transmit, growth by bytes, HyStart++, a minimum timeout of 0.2 s; ECN and an initial window of 10 only with all of them. Without SACK the other rule for the "
     "timer is run as well. NewReno and CUBIC also have the presets of old simulators and testbeds. The goodput is compared with the best of its congestion "
     "control behind the same queue. 10 Mb/s, 100 ms; 100 s simulated, the first 40 s not counted.",
