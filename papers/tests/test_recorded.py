@@ -168,6 +168,52 @@ def test_a_finding_has_the_largest_and_the_smallest_mean() -> None:
     assert headlines.of_tables(["No table."]) == ""
 
 
+def today(name: str) -> Recorded:
+    """A study of radios of today, as its file has it."""
+    record = next(one for one in index.read(DOCS / "papers") if one.id == name)
+    study = recorded.read(DOCS / "papers", find(name), record)
+    assert study is not None
+    return study
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """Cells of the rows of all tables of a document; an empty first cell repeats the one above."""
+    found: list[list[str]] = []
+    for line in (DOCS / page).read_text("utf-8").splitlines():
+        if line.startswith("| "):
+            cells = [cell.strip() for cell in line.split("|")[1:-1]]
+            found.append([cells[0] or found[-1][0], *cells[1:]])
+    return found
+
+
+def test_lessons_have_the_gains_of_the_file() -> None:
+    study = today("today-chain")
+    names = {"TCP-3": "tcp-3", "TPA": "tpa*-3", "TCP-AP": "tcp-ap", "mesh": "mesh", "BBR": "bbr"}
+    columns = (["b 2M"], ["a 54M, no RTS", "n 65M, no RTS"], ["n 65M, A-MPDU"])
+    compared = 0
+    for head, hops, *shown in (row for row in rows_of("lessons.md") if row[1] in ("4", "8")):
+        name = next(transport for word, transport in names.items() if word in head)
+        for radios, text in zip(columns, shown, strict=True):
+            means = [
+                [study.mean("goodput", (radio, int(hops), one)) for one in (name, "newreno")]
+                for radio in radios
+            ]
+            gains = sorted(100 * (ours.mean / theirs.mean - 1) for ours, theirs in means if ours and theirs)
+            low, high = f"{gains[0]:+.0f}", f"{gains[-1]:+.0f}"
+            assert text == (f"{low}%" if low == high else f"{low} to {high}%"), (head, hops)
+            compared += 1
+    assert compared == 30
+
+
+def test_rts_or_not_has_the_means_of_the_file() -> None:
+    study = today("today-chain")
+    rows = [row for row in rows_of("rts-or-not.md") if row[0] == "802.11a, 54 Mb/s" and row[1].isdigit()]
+    assert [row[1] for row in rows] == ["1", "2", "4", "8"]
+    cells = [(radio, name) for name in ("newreno", "mesh") for radio in ("a 54M", "a 54M, no RTS")]
+    for _, hops, *shown in rows:
+        assert shown == [str(study.mean("goodput", (radio, int(hops), name))) for radio, name in cells]
+
+
 def lines_of(means: dict[tuple[int, str], tuple[float, float]]) -> str:
     """The finding of a figure with a line for each transport over the number of hops."""
     values: list[set[str]] = [{str(hops) for hops, _ in means}, {name for _, name in means}]
