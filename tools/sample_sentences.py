@@ -4,6 +4,7 @@
     python3 tools/sample_sentences.py documents --seed 7       pages that are written by hand
     python3 tools/sample_sentences.py help -n 60 --seed 7      help texts in docs/commands.md
     python3 tools/sample_sentences.py errors -n 60 --seed 7    messages in the Rust and Python sources
+    python3 tools/sample_sentences.py generated --longer 30    long sentences that programs write into pages
 
 Cells of tables and messages count from three words on; a cell follows its column and row in brackets.
 """
@@ -28,6 +29,8 @@ END = re.compile(
     r"(?<![ .][A-Z]\.)"
     r"(?:(?<=[^.\d][.!?])[)*\"]*\s+(?=`|[*\[(\"]*[A-Z0-9])|(?<=\w[.!?])\s+(?=`|[*\[(\"]*[A-Z]))"
 )
+CLAIM = re.compile(r"(?:NOT )?HELD[ :]|NOT [A-Z]+[ :]")
+"""A claim of a page of results: its verdict, text and numbers."""
 START_OF_ITEM = re.compile(r"\s*([*+-]|\d+\.|#+|>) ")
 TITLES = re.compile(r"(Arguments|Commands|\w*\s?[Oo]ptions|Usage):|Usage: ")
 OPTION = re.compile(r" {2,6}(-|<|\[)\S.*|  [a-z][a-z-]+  .*")
@@ -58,8 +61,11 @@ def main() -> int:
     parser.add_argument("kind", choices=sorted(KINDS))
     parser.add_argument("-n", "--number", type=int, default=150, help="number of sentences; default 150")
     parser.add_argument("--seed", type=int, default=1, help="seed of the sample; default 1")
+    parser.add_argument(
+        "--longer", type=int, default=0, metavar="WORDS", help="only sentences that have more words"
+    )
     options = parser.parse_args()
-    units = list(KINDS[options.kind]())
+    units = [unit for unit in KINDS[options.kind]() if count_words.words(unit.text) > options.longer]
     drawn = random.Random(options.seed).sample(units, min(options.number, len(units)))
     print("\n\n".join(f"{unit.file}:{unit.line}\n{unit.text}" for unit in drawn))
     return 0
@@ -92,14 +98,31 @@ def of_errors() -> Iterator[Unit]:
             yield from python_errors(path.relative_to(root), path.read_text(encoding="utf-8"))
 
 
-KINDS = {"documents": of_documents, "help": of_help, "errors": of_errors}
+def of_generated() -> Iterator[Unit]:
+    """Sentences of pages of results, and of generated parts of other pages; cells and claims do not count."""
+    for page in count_words.pages(count_words.ROOT):
+        text = (count_words.ROOT / page).read_text(encoding="utf-8")
+        made = [text] if count_words.section_of(page) == "results" else count_words.MADE.findall(text)
+        for part in made:
+            plain = blank(COMMENT, blank(FENCE, part))
+            for unit in sentences(page, paragraphs(plain)):
+                if not unit.text.startswith("[") and not CLAIM.match(unit.text):
+                    yield unit
+
+
+KINDS = {"documents": of_documents, "help": of_help, "errors": of_errors, "generated": of_generated}
 
 
 def document(page: Path, text: str) -> Iterator[Unit]:
     """Sentences and cells of a page, without code, comments and generated text."""
     for pattern in (count_words.MADE, FENCE, COMMENT):
-        text = pattern.sub(lambda found: "\n" * found[0].count("\n"), text)
+        text = blank(pattern, text)
     yield from sentences(page, paragraphs(text))
+
+
+def blank(pattern: re.Pattern[str], text: str) -> str:
+    """A text in which every match is replaced by its line breaks, so that lines keep their numbers."""
+    return pattern.sub(lambda found: "\n" * found[0].count("\n"), text)
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:

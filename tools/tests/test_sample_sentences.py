@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import build
+import count_words
 import sample_sentences
 
 PAGE = Path("page.md")
@@ -101,3 +102,11 @@ def test_the_project_has_enough_units_of_each_kind(kind: str) -> None:
     units = list(sample_sentences.KINDS[kind]())
     assert len(units) >= 150
     assert all((build.ROOT / unit.file).is_file() for unit in units[:20])
+
+
+def test_few_sentences_that_programs_write_are_long() -> None:
+    """Sentences of experiments and of their reports have at most 30 words, but for a few."""
+    found = list(sample_sentences.of_generated())
+    long = [unit for unit in found if count_words.words(unit.text) > 30]
+    assert len(found) > 5000
+    assert len(long) < 100, "\n".join(f"{unit.file}:{unit.line}: {unit.text}" for unit in long)
