@@ -53,7 +53,7 @@ def errors_gain(study: Study) -> str:
 
 
 TWO_COUNTERS = (
-    "By the paper's text a reduction by four fifths and more cannot be known. Section 4.1 has TCP's retransmissions counted by tcpdump and tcptrace, "
+    "The paper's text does not prove that TPA retransmits less by four fifths or more. Section 4.1 has TCP's retransmissions counted by tcpdump and tcptrace, "
     "those of TPA by TPA's own program, and does not say what that program counts. In its own simulations one counter serves both, over "
     "AODV with HELLOs: "
     "there TPA retransmits slightly more than TCP over the cross (Table 4). It retransmits a sixth less over parallel "
@@ -68,7 +68,7 @@ def errors_rtx(study: Study) -> str:
         f"{TWO_COUNTERS} TCP retransmits {tcp}% here, in Table 3 up to 2%; TPA {tpa}%, in Table 3 up to 0.16%. A protocol that delivers everything cannot "
         "retransmit less than is lost, and a break of a route loses all segments under way in both protocols. So hardly any data was lost in the "
         "testbed, and most of what its TCP retransmitted had arrived. "
-        "Losses of ACKs alone do exactly that (tpa-one-way). When only"
+        "Losses of ACKs alone make TCP retransmit segments that have arrived (tpa-one-way). When only"
         " the path of "
         "the ACKs breaks, TPA transmits new segments, which arrive, and TCP with a window of two or three retransmits one that has arrived. "
         "So breaks in one direction, as in Appendix B, are enough to explain the difference of Table 3; how often they occurred its text does "
@@ -84,7 +84,7 @@ def false_breaks(study: Study) -> str:
         "nothing is lost but to routing. HELLOs"
         " lost one after another to other frames break a "
         "link that stands. In such an outage TPA goes on to the next segment of its block "
-        "at each expiry. All that leave without success come in the next round, where TCP sends one segment several times."
+        "at each expiry. All segments that it transmits in the outage come again in the next round. TCP transmits one segment several times instead."
         " By its sections 3.2 and 3.5 a frozen sender sends a segment at each expiry, too. "
         "If instead the path of the ACKs breaks, TPA retransmits less than a third of what TCP does (tpa-one-way)."
     )
@@ -137,14 +137,14 @@ def roaming_aodv(study: Study) -> str:
 def errors(study: Study, metric: str) -> str:
     """How far both kinds are from the paper."""
     tcp, tpa = (beside(study, metric, [(name,) for name in names]) for names in (TCPS, TPAS))
-    return f"TCP lies {tcp[0]:+.1%} to {tcp[1]:+.1%} beside the paper and TPA {tpa[0]:+.1%} to {tpa[1]:+.1%}"
+    return f"TCP differs from the paper by {tcp[0]:+.1%} to {tcp[1]:+.1%} and TPA by {tpa[0]:+.1%} to {tpa[1]:+.1%}"
 
 
 def cross(study: Study) -> str:
     """Table 4, and Table 7, which has the same rows."""
     leads = [change(study, "goodput", (f"tpa-{window}",), (f"tcp-{window}",)) for window in (2, 3)]
     return (
-        f"{errors(study, 'goodput')}, so that TPA's lead at the same "
+        f"{errors(study, 'goodput')}, so TPA's lead at the same "
         f"window is {leads[0]:.1%} and {leads[1]:.1%}, not 3 to 5%. What a break costs decides about all rows: HELLOs collide with other frames, "
         "a neighbour counts as lost, and packets wait for another route. HELLO intervals, their jitter, the time until a neighbour is lost, RTS "
         "before ACKs and nine rules of AODV-UU "
@@ -290,8 +290,8 @@ def alternating(study: Study) -> str:
         f"Two NewReno flows take turns: one has nearly all for seconds, and loses its route to a false failure; the other takes over. So the "
         f"lesser flow gets {mean(study, 'lesser', ('newreno',))}% of both ({extremes(study, 'lesser', ('newreno',))}%), in the paper's run "
         f"10%. Jain's index leaves TCP-AP ({mean(study, 'fairness', ('tcp-ap',))}%) little to gain over NewReno "
-        f"({mean(study, 'fairness', ('newreno',))}%). The paper shows one run of 55,000 packets. ns-2.35 has 25% for the lesser flow and 79% "
-        "(12 runs of the same layout, AODV)."
+        f"({mean(study, 'fairness', ('newreno',))}%). The paper shows one run of 55,000 packets. In ns-2.35 the lesser flow gets 25%, and Jain's index is "
+        "79% (12 runs of the same layout, AODV)."
     )
 
 

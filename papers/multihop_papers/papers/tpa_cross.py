@@ -107,8 +107,8 @@ def explain(study: Study) -> None:
         f"{timers[0] - timers[1]:.0f} s (window 2) and {timers[2] - timers[3]:.0f} s (window 3) less than TCP's, which retransmit the same "
         "segment at growing intervals. But while one flow is silent the other uses the channel. Both share the station in the middle, "
         "and one flow alone fills it (tpa-cross-hellos). Time is lost only while neither travels, and that is "
-        f"{min(silent):.0f} to {max(silent):.0f} s in every row. Otherwise the rows of a window deliver the same. So what TPA gains of a "
-        "flow's time is hardly goodput."
+        f"{min(silent):.0f} to {max(silent):.0f} s in every row. Otherwise the rows of a window deliver the same. So a flow under TPA waits "
+        "less, and delivers hardly more."
     )
 
 

@@ -273,8 +273,8 @@ STATE_CAPTION = "The two states of the pacer, from its rate in every second: sha
 STATE_TEXT = (
     "While the gap is shorter than the ACK interval two segments arrive within it and the second makes the ACK. Samples then contain no hold and "
     "the gap stays short. While it is longer the timer makes every ACK. With the hold in its samples the pacer then reads a round trip that is longer by the "
-    "interval, and the gap stays long. With an interval of 100 ms both states are stable. With 50 ms every gap of two competing flows is longer than the "
-    "interval: there is one state, in which every sample contains the same hold."
+    "interval, and the gap stays long. With an interval of 100 ms both states are stable. With an interval of 50 ms every gap of two competing flows is longer "
+    "than the interval. Then one state remains, and every sample contains the same hold."
 )
 
 

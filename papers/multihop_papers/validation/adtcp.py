@@ -231,7 +231,7 @@ ADDRESSES = PAGE.experiment(
     "At 20 m/s without channel error ADTCP is silent for longer than NewReno, for two reasons that the traces show. Probes arrive and are "
     "answered, but the ACKs, one every 2 s, are lost to ARP on stale reverse routes. As in ns-2 a node holds one packet for a neighbour "
     "that does not answer, each new one takes its place. Only after several does DSR learn that the link is gone (in seed 1, from 271 s "
-    "to 298 s, 16 packets are lost in this way). And a timeout after the state was CONG is NewReno's. It backs off like it, for 8, 16, 32 and "
+    "to 298 s, 16 packets are lost in this way). A timeout while the state is CONG follows NewReno's rule. The timer backs off, for 8, 16, 32 and "
     "64 s in seed 3, since nothing arrives that could change the state. With known addresses all transports are alike within their intervals, and moving leaves little to gain. ",
     TWELVE,
     unstated=UNSTATED,

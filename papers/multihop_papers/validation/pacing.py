@@ -40,7 +40,7 @@ SETTING = (
     "2 Mb/s, basic rate 1 Mb/s, ns2 flavour and ARP, RTS/CTS before every data frame, queues of 50 packets, AODV. Segments "
     "of 1460 bytes, `ns2-2005`. "
     "The first 20 s are not "
-    "counted. The paper has batch means of one run of 55,000 packets; its numbers are those of its text, its figures have none."
+    "counted. The paper has batch means of one run of 55,000 packets; its text gives numbers, and its figures give none."
 )
 PAGE = Page("pacing", PAPER, SETTING)
 

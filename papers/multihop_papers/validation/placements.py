@@ -180,8 +180,8 @@ def explain(study: Study, pairs: dict[str, pl.DataFrame]) -> None:
     """Why paths are longer than need be, and why HELLOs lose datagrams."""
     far, near = pairs[UNLIMITED], pairs[UU]
     study.text(
-        "AODV takes the path of the request that came first, and a request reaches no further than its TTL: 5 and then 7 under ns2, 1, 3, "
-        "5, 7 under uu. A path as long as a TTL is found by a request that cannot make a detour. One that is shorter than the TTL that "
+        "AODV takes the path of the request that came first, and a request reaches no further than its TTL: first 5 and then 7 under ns2; 1, 3, "
+        "5 and 7 under uu. A path as long as a TTL is found by a request that cannot make a detour. One that is shorter than the TTL that "
         "finds it may be found over as many links. Hence the waves, with troughs at 5 for both and at 3 for uu. If requests go through "
         "the whole network at once (`expanding_ring = false`), AODV (uu) has a stretch of "
         f"{mean(study, 'stretch', (UNLIMITED,))}, and of {stretch_at(far, 5)} instead of {stretch_at(near, 5)} at 5 links."
