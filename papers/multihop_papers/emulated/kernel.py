@@ -77,7 +77,7 @@ def beside(study: Study) -> None:
     )
     study.text(
         "The simulator's sender knows for how long the receiver has delayed an ACK; mh_ap sends two segments so that their ACK is not delayed. "
-        "Both count round trips without that time. What differs is the variation: mh_ap keeps its gaps, and the delay of four hops is the same. "
+        "Both count round trips without the delay of an ACK. What differs is the variation: mh_ap keeps its gaps, and the delay of four hops is the same. "
         "While the emulation stands still, for some milliseconds at a time, the clock of the kernel goes on. Round trips are that much longer then, "
         "segments that leave meanwhile meet in the first queue, and both remain in the variation for 50 samples. "
         "The simulated mesh beside mh_mesh has one ACK for two segments, as the kernel's receiver."

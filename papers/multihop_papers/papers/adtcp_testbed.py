@@ -47,7 +47,7 @@ def side_by_side(study: Study) -> None:
     study.table(frame(["channel", "interval of probes, s", "ADTCP / Reno"], rows), "ADTCP as a multiple of Reno, run by run")
     study.compared.append(("clear channel: ADTCP / Reno", 0.95, faster(study, (CLEAR, SOON)).mean))
     study.text(
-        "Three things that section 6 leaves open decide. How the weak signal loses frames: in bursts of five, and with probes every "
+        "Section 6 leaves three things open that decide the result. How the weak signal loses frames: in bursts of five, and with probes every "
         f"{SOON:g} s, ADTCP is at {faster(study, (WEAK, SOON))} times Reno. Where any frame of any link is lost with a chance of 25%, and "
         f"with probes every {LATE:g} s, it is at {faster(study, (SINGLE, LATE))}. A timeout that one lost segment causes is a disconnection to "
         "ADTCP. If its first probe is lost too it waits for a whole interval, where Reno's timeout of Linux is a few hundred "

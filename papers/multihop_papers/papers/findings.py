@@ -72,7 +72,7 @@ def errors_rtx(study: Study) -> str:
         " the path of "
         "the ACKs breaks, TPA transmits new segments, which arrive, and TCP with a window of two or three retransmits one that has arrived. "
         "So breaks in one direction, as in Appendix B, are enough to explain the difference of Table 3; how often they occurred its text does "
-        "not say. What remains is TCP-uc, which here loses segments to hidden stations of its own chain, with and without errors."
+        "not say. TCP-uc alone remains unexplained: here it loses segments to hidden stations of its own chain, with and without errors."
     )
 
 
@@ -333,7 +333,7 @@ def short_routes(study: Study) -> str:
     """Which pairs a random placement connects."""
     each = "; ".join(f"{change(study, 'goodput', (pairs, 'tcp-ap'), (pairs, 'newreno')):+.0%}: {pairs}" for pairs in study.axes[0].values)
     return (
-        f"TCP-AP's goodput beside NewReno's depends on which pairs send: {each}. The sum is what short routes carry. A pacer that sees its "
+        f"TCP-AP's goodput beside NewReno's depends on which pairs send: {each}. Short routes carry most of the sum. A pacer that sees its "
         "round trips vary transmits at a fraction of the rate even where the next node is the destination. On long routes TCP-AP is ahead. "
         "The paper has one placement with its pairs (sections 5.1.5 and 5.2.2), which it does not print. The change of goodput differs between "
         "single placements by more than its size (search-ap-random), so that it cannot be known."

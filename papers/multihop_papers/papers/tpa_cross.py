@@ -49,8 +49,8 @@ ACCOUNT: Mapping[str, Callable[[Waits], float]] = {
 }
 ACCOUNTED = (
     f"What a flow does with its 500 s, from the traces of seeds 1 to {FEWER}, mean seconds of a flow. Timer: no packet of the flow is "
-    "anywhere, and the sender ends that. Hold: the same, and an ACK ends it. At its origin: all that there is waits for a route, or for a "
-    "MAC that does not get through, for more than 0.1 s; travelling: the rest. All quiet: neither flow travels"
+    "anywhere, and the sender ends that. Hold: the same, and an ACK ends it. At its origin: all packets of the flow wait for more than "
+    "0.1 s, for a route or for the MAC. Travelling: the rest. All quiet: neither flow travels"
 )
 
 
@@ -107,7 +107,7 @@ def explain(study: Study) -> None:
         f"{timers[0] - timers[1]:.0f} s (window 2) and {timers[2] - timers[3]:.0f} s (window 3) less than TCP's, which retransmit the same "
         "segment at growing intervals. But while one flow is silent the other uses the channel. Both share the station in the middle, "
         "and one flow alone fills it (tpa-cross-hellos). Time is lost only while neither travels, and that is "
-        f"{min(silent):.0f} to {max(silent):.0f} s in every row. Otherwise the rows of a window deliver the same. So a flow under TPA waits "
+        f"{min(silent):.0f} to {max(silent):.0f} s in every row. Rows with the same window otherwise deliver the same. So a flow under TPA waits "
         "less, and delivers hardly more."
     )
 
@@ -217,8 +217,8 @@ HELLOS = replace(
     id="tpa-cross-hellos",
     title="two flows that cross, under other conditions",
     found="Routes break although nothing moves: HELLOs collide with other frames, a neighbour counts as lost, and packets wait until another "
-    "route is found. What that costs decides about the rows: with link failures from the MAC instead, every row delivers more, and lies further "
-    "from the paper, whose text has HELLOs. Every condition of the HELLOs moves TCP and TPA alike.",
+    "route is found. The cost of such a break decides the goodput of all rows. With link failures from the MAC every row delivers more, and differs "
+    "more from the paper, whose text has HELLOs. Every condition of the HELLOs moves TCP and TPA alike.",
     axes=[Axis("condition", CONDITIONS), transports(["tcp-2", "tpa-2"], tcp=NS2, tpa=TPA)],
     metrics=(GOODPUT,),
     quick=Effort(FEWER),
