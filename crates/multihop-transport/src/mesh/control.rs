@@ -348,6 +348,7 @@ impl Control {
         let carried = if report.is_limited { self.carried().unwrap_or(0.0) } else { 0.0 };
         if self.wire.detects(report.queueing, base, carried) {
             self.stage = Stage::Start { window: self.window() };
+            self.rival.on_start(now, base, carried);
             return;
         }
         let target = Duration::from_secs_f64(self.target(rate) / rate);
@@ -371,8 +372,8 @@ impl Control {
         }
         match self.wire.on_delay(now, queue) {
             Some(Turn::Begin) => self.delivery.pause(),
-            Some(Turn::End { is_empty: false }) => self.rival.on_full_dip(),
-            Some(Turn::End { is_empty: true }) | None => {}
+            Some(Turn::End { is_empty }) => self.rival.on_dip(now, is_empty),
+            None => {}
         }
     }
 

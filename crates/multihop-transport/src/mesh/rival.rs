@@ -22,15 +22,17 @@ pub(super) struct Rival {
 /// Signs that other flows fill the queue, of a flow that does not compete.
 #[derive(Clone, Copy, Debug)]
 struct Signs {
-    /// Instant from which the queue has been [above](ABOVE) its target outside dips.
+    /// Instant from which the queue has been [above](ABOVE) its target, but in dips and shortly after them.
     above_since: Option<Instant>,
+    /// Instant until which the queue may be short because of a dip.
+    dips_until: Instant,
     /// Instant from which the queue has been long outside dips.
     long_since: Option<Instant>,
     /// Whether segments were lost since then. Flows of `mesh` alone do not fill the queue to its end.
     has_lost: bool,
     /// Whether a dip ended with a queue since then. Flows of `mesh` alone follow a dip.
     has_full_dip: bool,
-    /// Shortest time between two segments of the flow while the queue was within its target.
+    /// Shortest time between two segments of the flow while the queue was within its target, or during the start.
     gap: Lowest<Duration>,
 }
 
@@ -62,6 +64,11 @@ impl Rival {
         })
     }
 
+    /// Takes the window with which segments arrived during the start, in which the queue may never have been within its target.
+    pub(super) fn on_start(&mut self, now: Instant, base: Duration, window: f64) {
+        self.signs.remember(now, base, window);
+    }
+
     /// Takes a round trip.
     pub(super) fn on_round_trip(&mut self, sample: Duration) {
         if let Some(now) = &mut self.competition {
@@ -77,9 +84,10 @@ impl Rival {
         }
     }
 
-    /// Notes a dip that did not empty the queue.
-    pub(super) fn on_full_dip(&mut self) {
-        self.signs.has_full_dip |= self.signs.long_since.is_some();
+    /// Notes the end of a dip.
+    pub(super) fn on_dip(&mut self, now: Instant, is_empty: bool) {
+        self.signs.dips_until = now + REFILLED;
+        self.signs.has_full_dip |= !is_empty && self.signs.long_since.is_some();
     }
 
     /// Begins to compete if others fill the queue, and returns whether the flow competes. Only on a wire does the queue alone
@@ -93,9 +101,9 @@ impl Rival {
                 || (is_wire && signs.others_stay(now, queue, window))
         };
         if self.competition.is_none() && has_others() {
-            // The flow has yielded since then.
-            let window = self.signs.window(queue.base).max(window);
+            // The flow has yielded since then. Its former rate takes more segments in flight now that the queue is long.
             let round_trip = queue.base + queue.newest;
+            let window = self.signs.window(round_trip).max(window);
             self.competition = Some(Competition { window, epoch: None, base: queue.base, round_trip });
             (self.signs, self.flat) = (Signs::NONE, 0.0);
         }
@@ -152,19 +160,25 @@ impl Queue {
 impl Signs {
     const NONE: Self = Self {
         above_since: None,
+        dips_until: Instant::ZERO,
         long_since: None,
         has_lost: false,
         has_full_dip: false,
         gap: Lowest::new(MEMORY),
     };
 
+    /// Remembers how fast the flow is.
+    fn remember(&mut self, now: Instant, base: Duration, window: f64) {
+        self.gap.add(now, Duration::from_secs_f64(base.as_secs_f64() / window));
+    }
+
     fn add(&mut self, now: Instant, queue: Queue, window: f64) {
         if queue.newest <= queue.target {
-            self.gap.add(now, Duration::from_secs_f64(queue.base.as_secs_f64() / window));
+            self.remember(now, queue.base, window);
         }
         if queue.newest > queue.target / 8 * ABOVE {
             self.above_since.get_or_insert(now);
-        } else {
+        } else if now >= self.dips_until {
             self.above_since = None;
         }
         if queue.is_long() {
@@ -191,9 +205,10 @@ impl Signs {
         before >= MANY && ((self.has_full_dip && self.is_long_for_rounds(now, queue)) || yields())
     }
 
-    /// Window of the flow before others made the queue longer than its target, 0 if there is none.
-    fn window(&self, base: Duration) -> f64 {
-        self.gap.get().map_or(0.0, |gap| base.as_secs_f64() / gap.as_secs_f64().max(SHORTEST_GAP))
+    /// Window that the rate of the flow before others made the queue longer than its target takes with this round trip, 0 if there
+    /// is none.
+    fn window(&self, round_trip: Duration) -> f64 {
+        self.gap.get().map_or(0.0, |gap| round_trip.as_secs_f64() / gap.as_secs_f64().max(SHORTEST_GAP))
     }
 }
 
@@ -215,6 +230,8 @@ const ROUNDS: u64 = 20;
 const ABOVE: u64 = 9;
 /// Time with a queue above its target in which flows of `mesh` come to equal rates.
 const CONVERGED: Duration = Duration::from_secs(10);
+/// Time after a dip in which others may need to fill the queue again.
+const REFILLED: Duration = Duration::from_secs(1);
 /// Window with which flows of `mesh` come to equal rates in this time, segments.
 const MANY: f64 = 8.0;
 /// Part of its window to which a flow has yielded after this time if others do not yield.
@@ -223,7 +240,7 @@ const YIELDED: f64 = 0.5;
 /// where the window grows.
 const FULL_ROUNDS: u64 = 10;
 /// Factor on the window after a loss: more than CUBIC keeps, because paced segments meet more losses.
-const KEPT: f64 = 0.85;
+const KEPT: f64 = 0.875;
 
 #[cfg(test)]
 mod tests {
@@ -258,8 +275,9 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_competes_after_twenty_round_trips_with_a_long_queue_with_its_window_before_them() {
-        assert_eq!(competing().window(at(1040), 0.0, 1000.0).map(f64::round), Some(100.0));
+    fn a_flow_competes_after_twenty_round_trips_with_a_long_queue_at_its_rate_before_them() {
+        // 100 segments in 40 ms are 130 in 52 ms.
+        assert_eq!(competing().window(at(1040), 0.0, 1000.0).map(f64::round), Some(130.0));
         let mut rival = Rival::default();
         (0..=1039).for_each(|ms| assert!(!meets(&mut rival, ms, 12, 100.0)));
         rival.on_loss(at(1039));
@@ -273,7 +291,7 @@ mod tests {
             let mut rival = Rival::default();
             meets(&mut rival, 0, 8, before);
             meets(&mut rival, 1, 12, before);
-            rival.on_full_dip();
+            rival.on_dip(at(1), false);
             meets(&mut rival, 1041, 12, before)
         };
         assert!(competes(8.5));
@@ -307,6 +325,39 @@ mod tests {
     }
 
     #[test]
+    fn dips_do_not_hide_that_others_stay() {
+        let competes = |short_ms: u64| {
+            let mut rival = Rival::default();
+            meets(&mut rival, 0, 8, 100.0);
+            // After a dip others need time to fill the queue.
+            (1..=11_000).any(|ms| {
+                if ms % 5000 == 0 {
+                    rival.on_dip(at(ms), true);
+                }
+                meets(&mut rival, ms, if ms >= 5000 && ms % 5000 < short_ms { 8 } else { 11 }, 49.0)
+            })
+        };
+        assert!(competes(1000));
+        assert!(!competes(1001), "flows of mesh that have come to rest");
+    }
+
+    #[test]
+    fn a_flow_whose_queue_was_always_long_takes_back_the_rate_of_its_start() {
+        let competes_after = |start: Option<f64>| {
+            let mut rival = Rival::default();
+            if let Some(window) = start {
+                rival.on_start(at(0), MS * 40, window);
+            }
+            (1..=10_001)
+                .any(|ms| meets(&mut rival, ms, 11, 10.0))
+                .then(|| rival.window(at(10_001), 0.0, 1000.0))
+        };
+        assert_eq!(competes_after(Some(80.0)).flatten().map(f64::round), Some(102.0));
+        assert_eq!(competes_after(Some(19.0)), None, "more than half is left");
+        assert_eq!(competes_after(None), None);
+    }
+
+    #[test]
     fn a_window_of_long_ago_does_not_return() {
         let mut rival = Rival::default();
         meets(&mut rival, 0, 8, 500.0);
@@ -314,7 +365,7 @@ mod tests {
         meets(&mut rival, 23_000, 12, 100.0);
         rival.on_loss(at(23_000));
         assert!(meets(&mut rival, 25_000, 12, 50.0));
-        assert_eq!(rival.window(at(25_000), 0.0, 1000.0).map(f64::round), Some(100.0));
+        assert_eq!(rival.window(at(25_000), 0.0, 1000.0).map(f64::round), Some(130.0));
     }
 
     #[test]
@@ -341,11 +392,11 @@ mod tests {
     fn a_full_queue_reduces_the_window_once_in_ten_round_trips() {
         let mut rival = competing();
         rival.on_loss(at(1100));
-        assert_eq!(rival.window(at(1100), 0.0, 1000.0).map(f64::round), Some(85.0));
+        assert_eq!(rival.window(at(1100), 0.0, 1000.0), Some(130.0 * KEPT));
         rival.on_loss(at(1619));
-        assert!(rival.window(at(1619), 0.0, 1000.0).is_some_and(|window| window >= 84.9));
+        assert_eq!(rival.window(at(1619), 0.0, 1000.0), Some(130.0 * KEPT));
         rival.on_loss(at(1620));
-        assert!(rival.window(at(1620), 0.0, 1000.0).is_some_and(|window| window < 80.0));
+        assert_eq!(rival.window(at(1620), 0.0, 1000.0), Some(130.0 * KEPT * KEPT));
     }
 
     #[test]
@@ -356,7 +407,7 @@ mod tests {
         for ms in 1100..9000 {
             window = rival.window(at(ms), 1.0, 1000.0).expect("the flow competes");
         }
-        assert!(window > 100.0, "{window}");
+        assert!(window > 130.0, "{window}");
     }
 
     #[test]
@@ -364,7 +415,7 @@ mod tests {
         let mut rival = competing();
         (1040..60_000).for_each(|ms| assert!(rival.window(at(ms), 1.0, 300.0) <= Some(300.0)));
         rival.on_loss(at(60_000));
-        assert_eq!(rival.window(at(60_000), 0.0, 300.0), Some(255.0));
+        assert_eq!(rival.window(at(60_000), 0.0, 300.0), Some(300.0 * KEPT));
     }
 
     #[test]
@@ -372,7 +423,7 @@ mod tests {
         let mut rival = competing();
         rival.window(at(1100), 1.0, 1000.0);
         rival.window(at(1200), 0.0, 1000.0);
-        assert!(rival.window(at(61_000), 1.0, 1000.0).is_some_and(|window| window < 101.0));
+        assert!(rival.window(at(61_000), 1.0, 1000.0).is_some_and(|window| window < 131.0));
     }
 
     #[test]
