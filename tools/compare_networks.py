@@ -8,7 +8,11 @@ python3 tools/compare_networks.py --out DIR --worst 10         also networks whe
 python3 tools/compare_networks.py --out DIR --losses           also its losses by kind of network
 python3 tools/compare_networks.py --out DIR --commit HASH      200 networks that judge the rule of a commit
 python3 tools/compare_networks.py --out DIR --optimum          also goodput relative to the optimum
+python3 tools/compare_networks.py --out DIR --again 4          how much of the result is chance
 python3 tools/compare_networks.py --out DIR --figure           and docs/which-transport.svg
+
+With `--again N` the first transport and the best other one of each network run N times more, with other
+seeds: the best of many transports is often the one that had luck in this run.
 
 `multihop_papers.gauntlet.generated` draws the networks. Seeds 1001 to 2000 are for the choice of
 constants, 2001 to 3000 confirm or reject a choice, 3001 to 4000 explain losses (`mesh_losses.py`). The score
@@ -32,7 +36,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import Any
 
 import networks_figure
@@ -117,6 +121,8 @@ def main() -> int:
         print(networks_figure.write([one.radio for one in networks], utilities))
     if options.losses:
         print_table(losses(networks, scores, options.transports[0]))
+    if options.again:
+        print_table(chance(networks, again(networks, scores, options.again, journal, where)))
     if options.worst:
         print_table(worst(networks, scores, options.transports[0], options.worst))
     return 0
@@ -191,6 +197,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--optimum", action="store_true", help="compare with the optimum where rates and routes are fixed"
     )
+    parser.add_argument(
+        "--again",
+        type=int,
+        default=0,
+        metavar="N",
+        help="further runs, at least 2, of the first and the best",
+    )
     parser.add_argument("--figure", action="store_true", help="draw docs/which-transport.svg")
     return parser.parse_args()
 
@@ -208,14 +221,14 @@ def judging(commit: str) -> range:
     return judging_seeds(commit, JUDGING)
 
 
-def run(drawn: Network, name: str) -> Run:
-    """The run of a network with this transport."""
+def run(drawn: Network, name: str, seed: int | None = None) -> Run:
+    """The run of a network with this transport, and with this seed instead of that of the network."""
     transport = json.loads(name) if name.startswith("{") else PRESETS.get(name, name)
     flows = [
         {**flow, "transport": transport} if place in drawn.judged else flow
         for place, flow in enumerate(drawn.scenario["flow"])
     ]
-    return Run.of(request({**drawn.scenario, "flow": flows, "seed": drawn.seed}, {}))
+    return Run.of(request({**drawn.scenario, "flow": flows, "seed": seed or drawn.seed}, {}))
 
 
 def score(drawn: Network, result: Result) -> Score:
@@ -316,6 +329,57 @@ def kinds(drawn: Network) -> list[str]:
         f"rate: {'fixed' if 'rate' in radios[0] else 'control'}",
         f"routing: {scenario['routing']['protocol']}",
         f"wire: {'yes' if 'host' in scenario else 'no'}",
+    ]
+
+
+def again(
+    networks: Sequence[Network],
+    scores: Mapping[str, Sequence[Score]],
+    times: int,
+    journal: Journal,
+    where: Where,
+) -> list[tuple[list[float], list[float]]]:
+    """Scores of the first transport and of the best other one of each network, with seeds 1 to `times`."""
+    first, *others = scores
+    pairs = [
+        (first, max(others, key=lambda name: scores[name][place].utility)) for place in range(len(networks))
+    ]
+    runs = [
+        [[run(drawn, name, seed) for seed in range(1, times + 1)] for name in pair]
+        for drawn, pair in zip(networks, pairs, strict=True)
+    ]
+    complete([one for pair in runs for side in pair for one in side], journal, where, Progress("again"))
+
+    def scored(drawn: Network, side: Sequence[Run]) -> list[float]:
+        return [score(drawn, journal.result(one.key)).utility for one in side]
+
+    return [
+        (scored(drawn, own), scored(drawn, best)) for drawn, (own, best) in zip(networks, runs, strict=True)
+    ]
+
+
+def chance(
+    networks: Sequence[Network], found: Sequence[tuple[Sequence[float], Sequence[float]]]
+) -> list[dict[str, str]]:
+    """The first transport beside the best other one of each network, by runs that did not choose it."""
+    gaps = [interval([a - b for a, b in zip(own, best, strict=True)]) for own, best in found]
+    groups = {"all": list(range(len(networks)))} | {
+        radio: [place for place, one in enumerate(networks) if one.radio == radio]
+        for radio in sorted({one.radio for one in networks})
+    }
+    return [
+        {
+            "networks": title,
+            "number": str(len(places)),
+            "mean at least that of the other": percent(gaps[p].mean >= 0.0 for p in places),
+            "at most 0.05 below it": percent(gaps[p].mean >= -0.05 for p in places),
+            "ahead beyond the interval": percent(gaps[p].mean > gaps[p].half for p in places),
+            "behind beyond the interval": percent(gaps[p].mean < -gaps[p].half for p in places),
+            "mean difference": f"{fmean(gaps[p].mean for p in places):+.3f}",
+            "median deviation within a network": f"{median(stdev(found[p][0]) for p in places):.2f}",
+        }
+        for title, places in groups.items()
+        if places
     ]
 
 

@@ -64,3 +64,14 @@ def test_a_loss_is_divided_by_kinds_of_networks_and_by_starving_flows() -> None:
         "2.303",
         "0.347",
     )
+
+
+def test_further_runs_tell_luck_from_what_lasts() -> None:
+    """A network counts as ahead or behind beyond the interval only if the further runs agree."""
+    found = [([5.0, 5.1], [4.0, 4.1]), ([5.0, 7.0], [5.5, 5.5]), ([3.0, 3.1], [4.0, 4.1])]
+    every, *radios = compare_networks.chance([network(seed) for seed in (1001, 1002, 1003)], found)
+    assert (every["networks"], every["number"]) == ("all", "3")
+    assert every["mean at least that of the other"] == "67%"
+    assert every["ahead beyond the interval"] == every["behind beyond the interval"] == "33%"
+    assert every["median deviation within a network"] == "0.07"
+    assert sum(int(row["number"]) for row in radios) == 3
