@@ -285,7 +285,7 @@ impl Mac {
         true
     }
 
-    /// Whether the next exchange of the category in front waits for SIFS only.
+    /// Whether the next exchange waits for SIFS only, because it belongs to the current transmission opportunity.
     pub(super) fn continues(&self) -> bool {
         self.edca().continues
     }

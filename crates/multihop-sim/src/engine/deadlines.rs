@@ -35,7 +35,7 @@ pub(crate) struct Deadlines {
 
 const ABSENT: u32 = u32::MAX;
 const NEAR: u32 = u32::MAX - 1;
-/// Flag of a position in the list of a slice. Indices of the heap are below, because keys have 30 bits for slots.
+/// Bit that marks a position in the list of a slice. Positions in the heap never have this bit: there are at most 2^30 slots.
 const IN_SLICE: u32 = 1 << 31;
 /// Number of bits of an index in the list of a slice.
 const INDEX_BITS: u32 = 24;

@@ -121,7 +121,7 @@ impl LinkChanges {
         }
     }
 
-    /// Calls `what` for each pair of nodes that may meet before the end of the interval.
+    /// Calls `what` for each pair of nodes that may come into range of each other before the end of the interval.
     fn each_near_pair(&self, mut what: impl FnMut(NodePair)) {
         let mut near = Vec::new();
         let nodes = u32::try_from(self.tracks.len()).expect("a checked number of nodes");

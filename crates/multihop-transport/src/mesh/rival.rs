@@ -1,4 +1,4 @@
-//! Competition with flows that fill the queue of a wire, as TCP does: beside them, a short queue leaves no share.
+//! Competition with flows that fill the queue of a wire, as TCP does: a flow that kept the queue short would get no share.
 //!
 //! docs/models/mesh.md has the argument.
 
@@ -19,43 +19,46 @@ pub(super) struct Rival {
     reduced: Instant,
 }
 
-/// Signs that other flows fill the queue, of a flow that does not compete.
+/// Signs that other flows fill the queue, as long as the flow does not compete.
 #[derive(Clone, Copy, Debug)]
 struct Signs {
-    /// Instant from which the queue has been [above](ABOVE) its target, but in dips and shortly after them.
+    /// Instant since which the queue has been longer than [`ABOVE`] eighths of its target, except during dips and for
+    /// [`REFILLED`] after each.
     above_since: Option<Instant>,
-    /// Instant until which the queue may be short because of a dip.
+    /// Instant until which a short queue may be the effect of a dip.
     dips_until: Instant,
-    /// Instant from which the queue has been long outside dips.
+    /// Instant since which the queue has been [long](Queue::is_long), except during dips.
     long_since: Option<Instant>,
-    /// Whether segments were lost since then. Flows of `mesh` alone do not fill the queue to its end.
+    /// Whether segments were lost since `long_since`. Flows of `mesh` alone do not fill the queue until segments are lost.
     has_lost: bool,
-    /// Whether a dip ended with a queue since then. Flows of `mesh` alone follow a dip.
+    /// Whether a dip since `long_since` has not emptied the queue. Flows of `mesh` alone would have dipped, too, and emptied it.
     has_full_dip: bool,
-    /// Shortest time between two segments of the flow while the queue was within its target, or during the start.
+    /// Shortest time between two segments of the flow, on average over a round trip: while the queue was within its target,
+    /// and when the wire was found.
     gap: Lowest<Duration>,
 }
 
-/// A time in which other flows fill the queue.
+/// State of a flow that competes.
 #[derive(Clone, Copy, Debug)]
 struct Competition {
-    /// Largest number of segments in flight, as that of TCP.
+    /// Congestion window: largest number of segments in flight.
     window: f64,
-    /// Growth since the latest loss.
+    /// Growth of the window since the latest loss; `None` until data arrives after the loss, or after a time without data.
     epoch: Option<Epoch>,
-    /// The shortest round trip. Both ends forget theirs while others fill the queue.
+    /// Shortest round trip, which a flow that competes does not forget. Other estimates of the shortest delay forget it while
+    /// other flows fill the queue.
     base: Duration,
     /// The smoothed round trip.
     round_trip: Duration,
 }
 
 impl Rival {
-    /// Round trip of a flow that competes, with the queue.
+    /// Smoothed round trip of a flow that competes, queue included; `None` if the flow does not compete.
     pub(super) fn round_trip(&self) -> Option<Duration> {
         self.competition.map(|now| now.round_trip)
     }
 
-    /// The queue as a flow that competes measures it: by round trips.
+    /// Returns the queue that round trips show if the flow competes, and otherwise `queue`.
     pub(super) fn queue(&self, queue: Queue) -> Queue {
         self.competition.map_or(queue, |Competition { base, round_trip, .. }| Queue {
             newest: round_trip.saturating_sub(base),
@@ -64,12 +67,13 @@ impl Rival {
         })
     }
 
-    /// Takes the window with which segments arrived during the start, in which the queue may never have been within its target.
+    /// Remembers the rate at which the wire was found, `window` segments in each round trip of `base`: the queue may never be
+    /// within its target.
     pub(super) fn on_start(&mut self, now: Instant, base: Duration, window: f64) {
         self.signs.remember(now, base, window);
     }
 
-    /// Takes a round trip.
+    /// Updates the shortest and the smoothed round trip of a flow that competes.
     pub(super) fn on_round_trip(&mut self, sample: Duration) {
         if let Some(now) = &mut self.competition {
             now.base = now.base.min(sample);
@@ -77,22 +81,22 @@ impl Rival {
         }
     }
 
-    /// Takes the queue that an ACK reports, and the window of the flow.
+    /// Looks for signs of other flows in the queue that an ACK reports. `window` is the window of this flow.
     pub(super) fn on_delay(&mut self, now: Instant, queue: Queue, window: f64) {
         if self.competition.is_none() {
             self.signs.add(now, queue, window);
         }
     }
 
-    /// Notes the end of a dip.
+    /// Notes the end of a dip, and whether the dip has emptied the queue.
     pub(super) fn on_dip(&mut self, now: Instant, is_empty: bool) {
         self.signs.dips_until = now + REFILLED;
         self.signs.has_full_dip |= !is_empty && self.signs.long_since.is_some();
     }
 
-    /// Begins to compete if others fill the queue, and returns whether the flow competes. Only on a wire does the queue alone
-    /// show others; elsewhere a queue that is full to its end must show them, too, and that of the flow's own start must have
-    /// been short since.
+    /// Begins to compete if other flows fill the queue, and returns whether the flow competes. If the path is not found to be
+    /// a wire, only a full queue shows other flows, and only if the queue has been within its target since start-up: until
+    /// then, it may be the queue of the flow's own start.
     pub(super) fn begins(&mut self, now: Instant, queue: Queue, window: f64, is_wire: bool) -> bool {
         let signs = &self.signs;
         let may_be_of_others = is_wire || signs.gap.get().is_some();
@@ -101,7 +105,8 @@ impl Rival {
                 || (is_wire && signs.others_stay(now, queue, window))
         };
         if self.competition.is_none() && has_others() {
-            // The flow has yielded since then. Its former rate takes more segments in flight now that the queue is long.
+            // The flow has yielded to the others. Its former rate needs more segments in flight than before, because the
+            // queue is long now.
             let round_trip = queue.base + queue.newest;
             let window = self.signs.window(round_trip).max(window);
             self.competition = Some(Competition { window, epoch: None, base: queue.base, round_trip });
@@ -110,13 +115,14 @@ impl Rival {
         self.competition.is_some()
     }
 
-    /// Ends the competition if the queue is empty, and returns whether it ends now.
+    /// Ends the competition if the queue is empty. Returns whether a competition ended.
     pub(super) fn ends(&mut self, queue: Queue) -> bool {
         self.competition.take_if(|_| queue.is_empty()).is_some()
     }
 
-    /// Window of a flow that competes, at most `most`. An ACK for so many segments lets the window grow; 0 segments are those
-    /// of a flow without enough data, whose time without data does not count (RFC 9438, section 5.8).
+    /// Window of a flow that competes, at most `most`; `None` if the flow does not compete. An ACK for `arrived` segments lets
+    /// the window grow. If the flow lacks data, `arrived` is 0: time without data does not let the window grow (RFC 9438,
+    /// section 5.8).
     pub(super) fn window(&mut self, now: Instant, arrived: f64, most: f64) -> Option<f64> {
         let flat = self.flat;
         let Competition { window, epoch, round_trip, .. } = self.competition.as_mut()?;
@@ -130,7 +136,7 @@ impl Rival {
         Some(*window)
     }
 
-    /// Reduces the window of a flow that competes, because a loss shows a full queue.
+    /// Reduces the window of a flow that competes. Otherwise the loss counts as a sign of other flows if the queue is long.
     pub(super) fn on_loss(&mut self, now: Instant) {
         self.signs.has_lost |= self.signs.long_since.is_some();
         let Some(Competition { window, epoch, round_trip, .. }) = &mut self.competition else { return };
@@ -151,7 +157,7 @@ impl Default for Rival {
 }
 
 impl Queue {
-    /// Whether the queue is much longer than flows of `mesh` want it, and than the jitter of hosts looks.
+    /// Whether the queueing delay is at least 1.5 times its target, and longer than the jitter of hosts.
     fn is_long(self) -> bool {
         self.newest >= self.target.max(MIN_TARGET) / 2 * 3
     }
@@ -167,7 +173,7 @@ impl Signs {
         gap: Lowest::new(MEMORY),
     };
 
-    /// Remembers how fast the flow is.
+    /// Remembers the rate of the flow: `window` segments in each round trip of `base`.
     fn remember(&mut self, now: Instant, base: Duration, window: f64) {
         self.gap.add(now, Duration::from_secs_f64(base.as_secs_f64() / window));
     }
@@ -188,7 +194,7 @@ impl Signs {
         }
     }
 
-    /// Whether the queue was full to its end. On other paths than wires, only this shows others.
+    /// Whether the queue has been long for [`ROUNDS`] round trips, and segments were lost in that time.
     fn is_full(&self, now: Instant, queue: Queue) -> bool {
         self.has_lost && self.is_long_for_rounds(now, queue)
     }
@@ -197,16 +203,15 @@ impl Signs {
         has_lasted(self.long_since, now, (queue.base + queue.newest) * ROUNDS)
     }
 
-    /// Whether others keep their rates where flows of `mesh` would yield: those do on a wire whose round trip holds many
-    /// segments.
+    /// Whether other flows keep their rates where flows of `mesh` would yield: a dip has not emptied the queue, or this flow
+    /// alone yields. Only a flow that had at least [`MANY`] segments in a round trip can decide this.
     fn others_stay(&self, now: Instant, queue: Queue, window: f64) -> bool {
         let before = self.window(queue.base);
         let yields = || has_lasted(self.above_since, now, CONVERGED) && window < before * YIELDED;
         before >= MANY && ((self.has_full_dip && self.is_long_for_rounds(now, queue)) || yields())
     }
 
-    /// Window that the rate of the flow before others made the queue longer than its target takes with this round trip, 0 if there
-    /// is none.
+    /// Window that the remembered rate of the flow needs with this round trip; 0 if the flow remembers no rate.
     fn window(&self, round_trip: Duration) -> f64 {
         self.gap.get().map_or(0.0, |gap| round_trip.as_secs_f64() / gap.as_secs_f64().max(SHORTEST_GAP))
     }
@@ -216,30 +221,31 @@ fn has_lasted(since: Option<Instant>, now: Instant, time: Duration) -> bool {
     since.is_some_and(|at| now.saturating_since(at) >= time)
 }
 
-/// Smallest target to which the queue is compared: the jitter of hosts, which other paths allow, is no queue.
+/// Smallest target with which the queue is compared, so that the jitter of hosts does not count as a queue.
 const MIN_TARGET: Duration = Duration::from_millis(5);
-/// Weight of the old mean in the smoothed round trip, plus one.
+/// Inverse of the weight of a new sample in the smoothed round trip.
 const ROUND_TRIPS: u64 = 8;
-/// Shortest time between two segments, s, so that the window stays finite.
+/// Shortest time between two segments that counts, s, so that the window stays finite.
 const SHORTEST_GAP: f64 = 1e-9;
-/// Shortest time for which a flow remembers how fast it was.
+/// Shortest time for which a flow remembers its rate.
 const MEMORY: Duration = Duration::from_secs(10);
-/// Number of round trips with a long queue, and a sign of others among them, until a flow competes.
+/// Number of round trips for which a queue must be long, with a sign of other flows in that time, before a flow competes.
 const ROUNDS: u64 = 20;
-/// Eighths of its target above which a queue does not come to rest.
+/// Length of a queue in eighths of its target, above which flows of `mesh` alone do not keep the queue for long.
 const ABOVE: u64 = 9;
-/// Time with a queue above its target in which flows of `mesh` come to equal rates.
+/// Time in which flows of `mesh` come to equal rates while the queue is longer than its target.
 const CONVERGED: Duration = Duration::from_secs(10);
-/// Time after a dip in which others may need to fill the queue again.
+/// Time that other flows may need to fill the queue again after a dip.
 const REFILLED: Duration = Duration::from_secs(1);
-/// Window with which flows of `mesh` come to equal rates in this time, segments.
+/// Smallest window with which flows of `mesh` come to equal rates within [`CONVERGED`], segments.
 const MANY: f64 = 8.0;
-/// Part of its window to which a flow has yielded after this time if others do not yield.
+/// Fraction of its former window: a flow that has less than this left after [`CONVERGED`] has yielded to flows that do not
+/// yield.
 const YIELDED: f64 = 0.5;
-/// Number of round trips in which a full queue counts once. Paced segments meet each full queue; those that ACKs release only
-/// where the window grows.
+/// Number of round trips in which losses reduce the window once. A paced flow loses segments each time that the queue is full; a
+/// flow whose segments are released by ACKs loses some only when its window grows.
 const FULL_ROUNDS: u64 = 10;
-/// Factor on the window after a loss: more than CUBIC keeps, because paced segments meet more losses.
+/// Factor on the window after a loss: larger than the 0.7 of CUBIC, because a paced flow has more losses.
 const KEPT: f64 = 0.875;
 
 #[cfg(test)]
@@ -256,13 +262,13 @@ mod tests {
         Queue { newest: MS * newest, target: MS * 8, base: MS * 40 }
     }
 
-    /// Reports a queue of so many ms, and returns whether the flow competes.
+    /// Reports a queueing delay of `newest` ms at the time `ms`, and returns whether the flow competes.
     fn meets(rival: &mut Rival, ms: u64, newest: u64, window: f64) -> bool {
         rival.on_delay(at(ms), queue(newest), window);
         rival.begins(at(ms), queue(newest), window, true)
     }
 
-    /// A flow that competes from 1040 ms on, with a window of 100 segments.
+    /// A flow that competes from 1040 ms on. Before, the flow had 100 segments in each round trip of 40 ms.
     fn competing() -> Rival {
         let mut rival = Rival::default();
         meets(&mut rival, 0, 8, 100.0);

@@ -125,9 +125,9 @@ pub(super) enum State {
 pub(super) struct News {
     /// Segments acknowledged for the first time, by the path of their newest transmission.
     pub(super) arrived: [u64; PATHS],
-    /// Bytes that are no longer kept.
+    /// Number of bytes of the stream that have left the send buffer, because they are acknowledged.
     pub(super) freed: u64,
-    /// Whether channels keep fewer messages.
+    /// Whether messages of channels have left the send buffer.
     pub(super) has_freed_messages: bool,
     /// Round trip of the newest transmission, if the ACK names a newer one than before.
     pub(super) round_trip: Option<Duration>,

@@ -94,7 +94,8 @@ mod tests {
         several
     }
 
-    /// Number of trains, one at a time, after a phase of several whose ACKs named so many segments in 4 s.
+    /// Number of trains that leave one at a time after a phase of 4 s with several trains on the path, in which each ACK reports
+    /// `acked` segments.
     fn after_a_phase_with(acked: u64) -> u32 {
         let mut several = measured(9);
         (0..=PAIRS).for_each(|ack| {

@@ -18,7 +18,7 @@ pub(super) struct Wire {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
-    /// So many ACKs in a row could be those of a wire.
+    /// Number of successive ACKs, up to the latest one, that look like those of a wire.
     Unknown(u32),
     Found,
     /// The path is no wire, whatever arrives from now on.
@@ -120,8 +120,8 @@ impl Wire {
         self.is_found()
     }
 
-    /// Whether the path could be wire on which others hide the calm of the delay: their queue is long, and the noise small beside
-    /// it.
+    /// Whether the path may be a wire although the delay is not calm: other flows cause a long queue, and the noise of the delay
+    /// is small compared with it.
     pub(super) fn may_be(&self, queue: Queue, carried: f64) -> bool {
         matches!(self.state, State::Unknown(_))
             && self.holds(queue.base, carried, MIN_BESIDE_OTHERS)
@@ -261,7 +261,8 @@ const SLOWEST: f64 = 1.0;
 const PER_HOP: f64 = 128.0;
 /// Smallest number of segments in a shortest round trip on a wire of unknown length.
 const MIN_CARRIED: f64 = 2.0;
-/// This number where others fill the queue and leave little of the path.
+/// Smallest number of segments in a shortest round trip on a wire of unknown length while other flows fill its queue, and leave
+/// little of its rate.
 const MIN_BESIDE_OTHERS: f64 = 1.0;
 /// Shortest round trip of a wire as a multiple of the allowed delay: on shorter paths a queue is most of the round trip.
 const ROUND_TRIP: u64 = 4;
