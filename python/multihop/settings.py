@@ -45,8 +45,9 @@ class Emulation(TypedDict, total=False):
     """Longest IP packet on the radio, bytes. Wires to hosts transmit packets of 1500 bytes. Default: 1500."""
 
     simulated: Sequence[int | str]
-    """Nodes for which, with tap, the scenario's routing protocol, olsr or apdr, routes all the same; it
-    exchanges its messages with the daemons of the other nodes.
+    """Nodes on which, with interface tap, the simulator runs the scenario's routing protocol (olsr or
+    apdr) instead of a daemon. These nodes exchange routing messages with the daemons of the other
+    nodes.
     """
 
 class Energy(TypedDict, total=False):
@@ -684,8 +685,8 @@ class Flow(_Flow, total=False):
     """Number of receivers for which the source waits before it begins. Default: 1."""
 
     buffer: int
-    """Limit of bytes taken from the other flow that have not been acknowledged here. While it is reached
-    nothing more is read there. Default: 65536.
+    """Largest number of bytes that have been read from the other flow and are not yet acknowledged in this
+    flow. At this limit nothing more is read from the other flow. Default: 65536.
     """
 
     of: int
@@ -934,8 +935,8 @@ class Mac(TypedDict, total=False):
     """
 
     window_reset: Literal["cts", "ack"]
-    """Answer that resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the
-    CTS. Default: ack; with flavour standard and 802.11b cts.
+    """Answer that resets the contention window: the ACK, as in IEEE 802.11 and ns-2, or already the CTS.
+    Default: ack; cts with 802.11b and flavour standard.
     """
 
 class MobilityNode(TypedDict, total=False):
@@ -1960,15 +1961,15 @@ class Topology(TypedDict, total=False):
     """Distance between the chains, m. Default: 400.0."""
 
     columns: int
-    """Number of columns. The flows after those of the rows take the columns between the first and the
-    last, from the left, each from its lower end to its upper end; of one or two columns all have a
-    flow. Default: 5.
+    """Number of columns. Without from and to, the flows after those on rows run along the columns from
+    bottom to top, one on each column from left to right. The first and the last column have no flow
+    unless there are only one or two columns. Default: 5.
     """
 
     rows: int
-    """Number of rows. Without from and to the first flows take the rows between the first and the last,
-    from the top, each from its left end to its right end; of one or two rows all have a flow. Default:
-    5.
+    """Number of rows. Without from and to, the first flows run along the rows from left to right, one on
+    each row from the top down. The first and the last row have no flow unless there are only one or two
+    rows. Default: 5.
     """
 
     area: Sequence[float]

@@ -253,8 +253,8 @@ pub struct MacParams {
     /// Largest contention window (CWmax), slots; by default that of the physical layer.
     #[key(WINDOW)]
     pub cw_max: Option<u32>,
-    /// Answer that resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the CTS. Default: ack; with
-    /// flavour standard and 802.11b cts.
+    /// Answer that resets the contention window: the ACK, as in IEEE 802.11 and ns-2, or already the CTS. Default: ack; cts with 802.11b
+    /// and flavour standard.
     #[key]
     pub window_reset: Option<WindowReset>,
     /// Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given; flavour standard only. Flows

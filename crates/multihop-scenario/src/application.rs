@@ -80,7 +80,8 @@ pub enum App {
         /// Other flow, by its place in the file from 0 on. It ends where this one begins, and is no relay itself.
         #[key(0..=100_000, required, default = FlowId(0))]
         of: FlowId,
-        /// Limit of bytes taken from the other flow that have not been acknowledged here. While it is reached nothing more is read there.
+        /// Largest number of bytes that have been read from the other flow and are not yet acknowledged in this flow. At this limit nothing
+        /// more is read from the other flow.
         #[key(1..=1_000_000_000, default = 65_536)]
         buffer: u64,
     },

@@ -12,8 +12,8 @@ pub(crate) struct EmulationTable {
     /// neighbours only, so that kernels and their routing daemons route.
     #[key(default = Port::Tun)]
     pub(crate) interface: Port,
-    /// Nodes for which, with tap, the scenario's routing protocol, olsr or apdr, routes all the same; it exchanges its messages with the
-    /// daemons of the other nodes.
+    /// Nodes on which, with interface tap, the simulator runs the scenario's routing protocol (olsr or apdr) instead of a daemon. These
+    /// nodes exchange routing messages with the daemons of the other nodes.
     #[key]
     pub(crate) simulated: Vec<NodeRef>,
     /// Longest IP packet on the radio, bytes. Wires to hosts transmit packets of 1500 bytes.

@@ -31,12 +31,12 @@ pub(crate) enum TopologyTable {
         /// Distance between neighbours of the layout.
         #[key(flatten)]
         spacing: Spacing,
-        /// Number of rows. Without from and to the first flows take the rows between the first and the last, from the top, each from
-        /// its left end to its right end; of one or two rows all have a flow.
+        /// Number of rows. Without from and to, the first flows run along the rows from left to right, one on each row from the top down.
+        /// The first and the last row have no flow unless there are only one or two rows.
         #[key(1..=MAX_NODES as u64, default = 5)]
         rows: u32,
-        /// Number of columns. The flows after those of the rows take the columns between the first and the last, from the left, each
-        /// from its lower end to its upper end; of one or two columns all have a flow.
+        /// Number of columns. Without from and to, the flows after those on rows run along the columns from bottom to top, one on each
+        /// column from left to right. The first and the last column have no flow unless there are only one or two columns.
         #[key(1..=MAX_NODES as u64, default = 5)]
         columns: u32,
     },
