@@ -1,7 +1,7 @@
 //! Reliable streams over UDP, for paths of several wireless hops.
 //!
-//! A [`Listener`] accepts connections on one UDP socket, a [`Stream`] is one end of a connection: a tokio stream of bytes
-//! in both directions, each of which closes alone. Their [`Config`] selects the transport (TPA, `mesh` or a user-defined
+//! A [`Listener`] accepts connections on one UDP socket. A [`Stream`] is one end of a connection: a tokio stream of bytes
+//! in both directions, of which each can be closed by itself. Their [`Config`] selects the transport (TPA, `mesh` or a user-defined
 //! one) and the [`Security`]: plain, a [`Token`] that both ends have, or keys like those of ssh ([`Identity`],
 //! [`KnownPeers`], [`AuthorizedKeys`]).
 //!
@@ -28,11 +28,13 @@
 //! # }
 //! ```
 //!
-//! `examples/capitals.rs` is a whole program. Connections survive changes of the caller's address, and loss of the path for as long as
-//! the transport's patience allows; [`Stream::stats`] says what a connection does.
+//! `examples/capitals.rs` in the repository is a complete program. Connections survive changes of the caller's address, and
+//! loss of the path for as long as the transport's patience allows; [`Stream::stats`] returns the state and the statistics
+//! of a connection.
 //!
-//! With `mesh`, a connection has [channels](Channel) of messages with classes and deadlines. There are no certificates. Files, tunnels and
-//! measurements over streams are in `multihop-apps`; connections without sockets and tokio in [`multihop_hub`].
+//! With `mesh`, a connection has [channels](Channel) of messages with classes and deadlines. There are no certificates, and
+//! both ends must use multihop: its protocol is neither TCP nor QUIC. Files, tunnels and measurements over streams are in
+//! `multihop-apps`; connections without sockets and tokio in [`multihop_hub`].
 
 #[cfg(not(unix))]
 compile_error!(

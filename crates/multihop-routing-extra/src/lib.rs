@@ -1,4 +1,4 @@
-//! Routing protocols beside those of `multihop-routing`, registered through the interface for user-defined protocols.
+//! Further routing protocols for wireless networks, registered through the interface for user-defined protocols.
 //!
 //! | module | protocol |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | [`olsrv2`], [`rfc5444`] | OLSRv2 (RFC 7181) with routes of least airtime, and its packet format |
 //!
 //! Each module has a `Config`, which lists the keys of the protocol and makes its agents, an `Agent` for each node, and the
-//! format of its messages. The crate uses only what every program can use: it is an example for protocols outside of this
-//! repository.
+//! format of its messages. The agents have no clock and no socket: the simulator drives all of them, and `multihop-route` runs
+//! Babel and OLSRv2 on real interfaces. The crate uses only public interfaces of other crates: it is an example for protocols
+//! outside of this repository.
 //!
 //! [`extensions`] registers all of them. The command, the Python package and the page of `multihop view` load scenarios with it:
 //!

@@ -1,4 +1,4 @@
-//! The simulator: runs scenarios in virtual time and computes their results.
+//! Simulator of networks with several wireless hops: runs scenarios in virtual time and computes their results.
 //!
 //! * [`run()`] runs one scenario with its seed and returns a [`results::RunResult`], the document that `multihop run
 //!   --json` prints. [`Outputs`] receive the trace, the capture and the recorded series.
@@ -8,7 +8,8 @@
 //!   the wall clock.
 //! * `viewed::ViewedRun`, with the feature `view`, keeps the records that the page of `multihop view` shows.
 //!
-//! A run is its scenario and its seed: a second run gives the same bytes.
+//! The scenario and its seed determine a run: a second run gives the same bytes. [`unattended`] stands for a caller that shows
+//! no progress and cancels nothing:
 //!
 //! ```
 //! use multihop_scenario::{Scenario, Source};

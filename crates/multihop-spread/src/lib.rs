@@ -1,12 +1,12 @@
-//! One file to every node of a mesh, without sockets, files and cryptography.
+//! Protocol that distributes one file to all nodes of a mesh by broadcasts, as a state machine.
 //!
-//! A [`Node`] is sender, relay and receiver in one. It has no clock and no randomness of its own. A driver passes in packets
+//! A [`Node`] is sender, relay and receiver in one. It has no clock, no socket and no access to files. A driver passes in packets
 //! of neighbours ([`Node::handle`]) and time ([`Node::handle_timeout`]). After either it drains [`Node::poll_output`], whose
 //! events ask for work on files, and calls [`Node::poll_transmit`] whenever the radio can take one more packet. Packets that
-//! wait in the node can still be suppressed, so a driver must not queue many.
+//! wait in the node can still be cancelled when they are no longer needed, so a driver must not queue many.
 //!
 //! The driver seals packets, and verifies the signature of each offer before the node gets it. `docs/models/spread.md`
-//! describes the protocol, the modules of packets and headers the bytes.
+//! describes the protocol, and `docs/wire.md` the bytes of packets. In this example, one node sends a file to another:
 //!
 //! ```
 //! use multihop_core::{Duration, Instant};
@@ -15,13 +15,8 @@
 //! let file = vec![7; 100_000];
 //! let (manifest, sha256, manifest_sha256) = manifest(&file[..], SYMBOL, SYMBOLS)?;
 //! let header = Header {
-//!     name: "map".to_owned(),
-//!     size: 100_000,
-//!     sha256,
-//!     manifest: manifest_sha256,
-//!     symbol: SYMBOL,
-//!     symbols: SYMBOLS,
-//!     source: [0; 32],
+//!     name: "map".to_owned(), size: 100_000, sha256, manifest: manifest_sha256,
+//!     symbol: SYMBOL, symbols: SYMBOLS, source: [0; 32],
 //! };
 //! let mut nodes = [Node::new(Config::new(1, "post"), 1), Node::new(Config::new(2, "car"), 2)];
 //! let (mut now, mut received) = (Instant::ZERO, Vec::new());
@@ -34,13 +29,8 @@
 //!             let answer = match event {
 //!                 Event::Offered { transfer, .. } => Input::Accept(transfer),
 //!                 Event::Survey { transfer } => Input::Surveyed { transfer, whole: Vec::new() },
-//!                 Event::Read { transfer, block } => {
-//!                     Input::Contents { transfer, block, contents: Some(file.clone()) }
-//!                 }
-//!                 Event::Store { contents, .. } => {
-//!                     received.extend(contents);
-//!                     continue;
-//!                 }
+//!                 Event::Read { transfer, block } => Input::Contents { transfer, block, contents: Some(file.clone()) },
+//!                 Event::Store { contents, .. } => { received.extend(contents); continue }
 //!                 _ => continue,
 //!             };
 //!             nodes[this].handle(now, answer);

@@ -1,4 +1,4 @@
-//! Transport protocols as state machines: packets and time in, packets and events out.
+//! Transport protocols for paths of several wireless hops, as state machines: packets and time in, packets and events out.
 //!
 //! | module | for |
 //! |---|---|
@@ -10,7 +10,8 @@
 //! | [`connection`] | one interface to all of them, and to transports of your own |
 //! | [`observe`] | counters and time series that a transport declares |
 //!
-//! A driver passes in what arrives, sends the outputs, and comes back at the endpoint's deadline:
+//! A driver passes in the segments that arrive, transmits the outputs, and calls `handle_timeout` at the deadline of the
+//! endpoint (`poll_timeout`). This driver of two endpoints calls it every 5 ms:
 //!
 //! ```
 //! use multihop_core::{Duration, Instant, Machine, Payload};
@@ -38,7 +39,8 @@
 //! assert_eq!(ends[1].read(100), Payload::Bytes(b"hello".to_vec()));
 //! ```
 //!
-//! No clock, no socket, no thread, no encryption: `no_std` with `alloc`. `multihop-hub` has many connections on a socket.
+//! The crate has no clock, no socket, no thread and no encryption, and is `no_std` with `alloc`. `multihop-hub` runs many
+//! connections behind one UDP socket, plain or encrypted.
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
