@@ -66,7 +66,7 @@ pub enum Peers {
     /// For an initiator: the listener must have the key stored for its name. At first contact any key is accepted and
     /// stored.
     Known(KnownPeers),
-    /// For a listener: the keys of the file.
+    /// For a listener: callers whose keys are in the file of authorized keys may connect.
     Authorized(AuthorizedKeys),
     /// A peer with any key may connect.
     Any,

@@ -324,7 +324,7 @@ impl Daemon {
         self.updates.soon(now, self.load.routes.ready_at());
     }
 
-    /// Schedules an update unless the routes must be those of the last update.
+    /// Schedules an update of the kernel's routes if routes may have changed since the last update.
     fn update_if_changed(&mut self, now: Instant) {
         let (revision, cost_interval) = (self.router.revision(), self.router.cost_interval());
         self.updates.if_changed(now, self.load.routes.ready_at(), revision, cost_interval);

@@ -101,7 +101,7 @@ pub(crate) struct QueueGauge {
 }
 
 impl QueueGauge {
-    /// Takes the counts of an instant.
+    /// Updates the sums of the current interval with counts of the queue, read at one instant.
     pub(crate) fn look(&mut self, look: Look) {
         if let Some(last) = self.last.filter(|last| last.waiting > 0 && look.waiting > 0)
             && let Some(left) = look.sent.checked_sub(last.sent)

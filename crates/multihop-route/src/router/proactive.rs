@@ -57,7 +57,7 @@ impl Router {
         olsr.receive_late(now, arrived, (number, from), &packet);
     }
 
-    /// Whether a datagram has a signature of the key that was not used before, or needs none.
+    /// Whether a datagram is signed with the network's key and is no replay. Always true if datagrams need no signature.
     pub(super) fn is_genuine<A: OfFamily>(
         &mut self,
         now: Instant,

@@ -147,7 +147,7 @@ impl Way {
         self.ring[self.next] = 0;
     }
 
-    /// Mean of the latest qualities, without messages that did not arrive over this path.
+    /// Mean quality of the latest messages that arrived over this path; 0 if none of them did.
     fn quality(&self) -> u8 {
         let sum: u32 = self.ring.iter().map(|&tq| u32::from(tq)).sum();
         let count = self.ring.iter().filter(|&&tq| tq > 0).count();

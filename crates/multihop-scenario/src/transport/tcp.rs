@@ -143,8 +143,8 @@ impl TcpKind {
         self.on_top_of(&(self.preset)())
     }
 
-    /// Parameters for real networks, with the constants of Linux. Pacing follows the paper's text, because no driver
-    /// measures the parts of a round trip there.
+    /// Parameters for real networks, with the constants of Linux. Pacing follows the text of the TCP-AP paper, not its authors'
+    /// implementation, which needs the parts of a round trip: no driver measures those on real networks.
     pub(super) fn on_real_networks(self) -> TcpParameters {
         let mut parameters = self.on_top_of(&Config::linux());
         if let Some(pacing) = &mut parameters.config.pacing {

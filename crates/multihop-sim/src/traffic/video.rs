@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Fetches a segment that arrives at `ms`, after a step at `from`.
+    /// Requests a segment of the video at `from` ms. The segment arrives at `ms`. Returns the time of the next step.
     fn fetch(video: &mut Video, from: u64, ms: u64) -> Option<Instant> {
         let mut rng = Rng::stream(1, "test", 0);
         let step = video.step(at(from), &mut rng);

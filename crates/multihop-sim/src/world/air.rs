@@ -319,8 +319,8 @@ impl Air {
         }
     }
 
-    /// Lets a station's MAC deliver its finished packets and take the next one. False if it could not deliver
-    /// a packet: the layers above react first.
+    /// Lets a station's MAC deliver its finished packets and take the next one. Returns false if the MAC could not deliver a
+    /// packet: the layers above must react before the MAC takes the next one.
     #[inline(never)]
     fn move_on(&mut self, context: &mut Context<'_>, node: NodeId) -> bool {
         let station = &mut self.stations[node.index()];

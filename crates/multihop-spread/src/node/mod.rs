@@ -26,7 +26,7 @@ pub struct Node {
     rng: Rng,
     transfers: BTreeMap<TransferId, Transfer>,
     relays: Relays,
-    /// Offers for neighbours that seek.
+    /// Offers that answer neighbours which seek transfers, with the times at which the offers leave.
     replies: Schedule<TransferId>,
     /// Requests, reports and offers that wait for the radio.
     control: VecDeque<Body>,

@@ -11,7 +11,8 @@ pub struct Config {
     /// Time after which an unanswered SYN is retransmitted, s; it doubles with each retransmission, up to `rto_max`.
     #[key(TIMEOUT)]
     pub syn_wait: Duration,
-    /// Upper bound of the doubled time; `None` for the longest timeout of the transport. `syn_wait` itself may be longer.
+    /// Longest time between retransmissions of a SYN, except that `syn_wait` itself may be longer; `None` for the longest timeout of
+    /// the transport.
     pub syn_wait_max: Option<Duration>,
     /// Limit of retransmissions of a SYN before opening fails; off: no limit.
     #[key(0..=255, off)]

@@ -463,7 +463,7 @@ const ALMOST_EMPTY: f64 = 0.25;
 /// Longest pause for emptying the queue, as a multiple of the time in which the target backlog drains: a longer queue
 /// belongs to other flows.
 const OWN_QUEUE: f64 = 4.0;
-/// Correction while urgent messages share the path: all of the error.
+/// Fraction of the error that the window corrects at once while urgent messages share the path.
 const YIELDING_CORRECTION: f64 = 1.0;
 /// Gain while urgent messages share the path. With the whole error as correction *c*, both roots of the law are 1/2, so that the
 /// queue falls as fast as possible without a swing (*g* = *c*² / 4).

@@ -605,7 +605,8 @@ impl Sender {
     }
 }
 
-/// Segments from the oldest missing one on that a receiver takes if they are of channels, also without room for the stream.
+/// Number of segments, from the oldest missing one on, within which a receiver accepts segments of channels even if it has no room
+/// for more of the stream.
 pub(super) const RESERVED: u64 = 256;
 /// Number of later transmissions that arrive before an earlier one counts as lost.
 const REORDERED: u64 = 3;

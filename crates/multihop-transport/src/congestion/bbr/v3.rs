@@ -79,8 +79,9 @@ struct Full {
 struct Bounds {
     /// The most bytes in flight without more losses than tolerated (`inflight_hi`).
     long: u64,
-    /// Bandwidth and flight after losses, until the next probe (`bw_lo`, `inflight_lo`).
+    /// Largest bandwidth after losses, until the next probe (`bw_lo`).
     bandwidth: u64,
+    /// Largest number of bytes in flight after losses, until the next probe (`inflight_lo`).
     short: u64,
 }
 
