@@ -358,7 +358,7 @@ impl<S: QuicStack> Connection for QuicEnd<S> {
     }
 }
 
-/// Quantities of both stacks.
+/// Quantity with this index that ends of both QUIC stacks declare; `None` after the last one.
 pub(crate) fn quantity(index: usize) -> Option<&'static Quantity> {
     OBSERVED.get(index).map(Row::quantity)
 }

@@ -35,7 +35,7 @@ struct Departure {
     in_flight: u64,
 }
 
-/// The measurement of the current ACK.
+/// Measurement of the delivery rate at the current ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delivery {
     rate: Option<u64>,

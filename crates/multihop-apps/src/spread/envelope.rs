@@ -67,7 +67,8 @@ impl Envelope {
         })
     }
 
-    /// The datagram of a packet. An index is replaced before its counters are used up.
+    /// Encrypts a packet into a datagram. When the counter of the sender's index has reached its largest value, a new random index
+    /// replaces the index.
     pub(super) fn seal(&mut self, packet: &Packet) -> io::Result<Vec<u8>> {
         if self.counter == u32::MAX {
             let mut index = [0; 8];

@@ -27,7 +27,7 @@ pub async fn forward(listener: TcpListener, target: Address, dialer: Arc<Dialer>
     .await
 }
 
-/// Carries every connection that the firewall has redirected to a listener to where it was going.
+/// Forwards each connection that the firewall has redirected to `listener`, to the address to which the client connected.
 pub async fn transparent(listener: TcpListener, dialer: Arc<Dialer>) -> io::Result<()> {
     let own = listener.local_addr()?;
     accept(listener, move |near| {

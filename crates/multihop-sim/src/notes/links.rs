@@ -39,7 +39,8 @@ fn all_at_one_place(places: &[Point]) -> Option<String> {
         .then(|| format!("all {} nodes are at one place: every frame reaches all of them", places.len()))
 }
 
-/// Rate control under a radio that receives all rates equally far.
+/// Note on rate control with a radio that receives frames of all rates over the same distance, so that no rate is better than the
+/// fastest one.
 fn one_range(scenario: &Scenario) -> Option<String> {
     let Model::Threshold(threshold) = &scenario.radio().model else { return None };
     let first = *threshold.range.first()?;
