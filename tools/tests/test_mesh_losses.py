@@ -72,7 +72,12 @@ def test_an_explanation_counts_the_flows_that_its_table_shows_without_goodput() 
 def test_the_page_shows_each_loss_with_all_seeds_and_its_flows() -> None:
     """Losses are those of the draw and of all seeds; flows have the values of the first one."""
     loss = Loss(network(3005), "cubic", Score(1.0, 1.0, 20.0, 1.0), Score(3.0, 2.0, 20.0, 1.0))
-    texts = {"answer": "Because.", "group": [], "network": {"3005": {"group": "queues", "text": "It waits."}}}
+    texts = {
+        "networks": "--seeds 3005-3005",
+        "answer": "Because.",
+        "group": [],
+        "network": {"3005": {"group": "queues", "text": "It waits."}},
+    }
     page = "\n".join(
         mesh_losses.lines([loss], [(loss, repeated(100.0, 300.0), repeated(200.0, 500.0))], texts)
     )
