@@ -63,7 +63,7 @@ def test_an_explanation_counts_the_flows_that_its_table_shows_without_goodput() 
     stated = 0
     for text in sections:
         rows = re.findall(r"^\| \d+: .+?\| (\d+) \|", text, re.MULTILINE)
-        for word in re.findall(r"(\w+) of \w+ flows (?:deliver nothing|never open)", text):
+        for word in re.findall(r"(\w+) of \w+ flows (?:delivers? nothing|never opens?)", text):
             assert numbers.index(word.lower()) == rows.count("0"), text[:4]
             stated += 1
     assert stated
