@@ -14,6 +14,7 @@ counts. Needs valgrind for instructions (`--no-instructions` goes without).
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import resource
@@ -80,6 +81,10 @@ def main() -> int:
     parser.add_argument("--figure", action="store_true", help=f"write {PICTURE.relative_to(ROOT)}")
     parser.add_argument("--city", action="store_true", help="only the million nodes")
     options = parser.parse_args()
+    if options.figure and importlib.util.find_spec("matplotlib") is None:
+        parser.error(
+            "--figure needs matplotlib: run .venv/bin/python tools/frame_cost.py (made by `make build`)"
+        )
     build = ["cargo", "build", "--quiet", "--profile", "profiling", "--locked"]
     build += ["-p", "multihop-bench", "--bin", "multihop-bench"]
     subprocess.run(build, cwd=ROOT, check=True)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from frame_cost import SIZES, Cost, per_frame, table
+import importlib.util
+import sys
+
+import pytest
+
+from frame_cost import SIZES, Cost, main, per_frame, table
 
 
 def test_the_table_compares_each_size_with_the_smallest() -> None:
@@ -22,3 +27,14 @@ def test_the_table_has_no_ratio_of_instructions_that_were_not_counted() -> None:
 def test_time_of_a_frame() -> None:
     """Processor time over the frames of the measured stretch."""
     assert per_frame({"cpu_seconds": 0.5, "frames": 100_000}) == 5e-6
+
+
+def test_a_figure_without_matplotlib_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Measuring takes minutes."""
+    monkeypatch.setattr(sys, "argv", ["frame_cost.py", "--figure"])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(SystemExit):
+        main()
+    assert "--figure needs matplotlib" in capsys.readouterr().err
