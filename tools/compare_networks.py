@@ -107,11 +107,7 @@ def main() -> int:
         name: [score(one, journal.result(runs[place, name].key)) for place, one in enumerate(networks)]
         for name in options.transports
     }
-    groups = {"all": range(len(networks))} | {
-        radio: [place for place, one in enumerate(networks) if one.radio == radio]
-        for radio in sorted({one.radio for one in networks})
-    }
-    for title, places in groups.items():
+    for title, places in by_radio(networks).items():
         print(f"\n{title}: {len(places)} networks")
         print_table(standings({name: [found[p] for p in places] for name, found in scores.items()}))
     if options.optimum:
@@ -363,10 +359,6 @@ def chance(
 ) -> list[dict[str, str]]:
     """The first transport beside the best other one of each network, by runs that did not choose it."""
     gaps = [interval([a - b for a, b in zip(own, best, strict=True)]) for own, best in found]
-    groups = {"all": list(range(len(networks)))} | {
-        radio: [place for place, one in enumerate(networks) if one.radio == radio]
-        for radio in sorted({one.radio for one in networks})
-    }
     return [
         {
             "networks": title,
@@ -378,9 +370,16 @@ def chance(
             "mean difference": f"{fmean(gaps[p].mean for p in places):+.3f}",
             "median deviation within a network": f"{median(stdev(found[p][0]) for p in places):.2f}",
         }
-        for title, places in groups.items()
-        if places
+        for title, places in by_radio(networks).items()
     ]
+
+
+def by_radio(networks: Sequence[Network]) -> dict[str, list[int]]:
+    """Places of all networks, and of those of each radio."""
+    return {"all": list(range(len(networks)))} | {
+        radio: [place for place, one in enumerate(networks) if one.radio == radio]
+        for radio in sorted({one.radio for one in networks})
+    }
 
 
 def worst(

@@ -31,8 +31,7 @@ from compare_networks import ALL, Score, judging, run, score, seeds
 from multihop import figure_files, report, theme
 from multihop.journal import Journal
 from multihop.progress import Progress
-from multihop.runs import Run, Where, complete
-from multihop.scenario import request
+from multihop.runs import Where, complete
 from multihop_papers.gauntlet.generated import EXPLAINED, Network, network
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,7 +83,7 @@ def main() -> int:
     networks = [network(seed) for seed in options.seeds]
     where = Where(options.jobs)
     journal = Journal(options.out)
-    found = losses(networks, ALL, journal, where)
+    found = losses(networks, journal, where)
     worst = sorted(found, key=lambda loss: -loss.gap)[: options.worst]
     if options.dump is not None:
         dump(worst, options.dump)
@@ -126,13 +125,13 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def losses(networks: Sequence[Network], names: Sequence[str], journal: Journal, where: Where) -> list[Loss]:
-    """The best of these transports in each network beside `mesh`."""
-    runs = {(drawn.seed, name): run(drawn, name) for drawn in networks for name in names}
+def losses(networks: Sequence[Network], journal: Journal, where: Where) -> list[Loss]:
+    """The best transport of each network beside `mesh`."""
+    runs = {(drawn.seed, name): run(drawn, name) for drawn in networks for name in ALL}
     complete(list(runs.values()), journal, where, Progress("networks"))
     found = []
     for drawn in networks:
-        scores = {name: score(drawn, journal.result(runs[drawn.seed, name].key)) for name in names}
+        scores = {name: score(drawn, journal.result(runs[drawn.seed, name].key)) for name in ALL}
         winner = max(scores, key=lambda name: (scores[name].utility, name == MESH))
         found.append(Loss(drawn, winner, scores[MESH], scores[winner]))
     return found
@@ -141,7 +140,9 @@ def losses(networks: Sequence[Network], names: Sequence[str], journal: Journal, 
 def repeated(worst: Sequence[Loss], journal: Journal, where: Where) -> list[tuple[Loss, Repeated, Repeated]]:
     """Results with every seed, with `mesh` and with the winner."""
     plan = {
-        (loss.drawn.seed, name): [with_seed(loss.drawn, name, number) for number in range(REPEATS)]
+        (loss.drawn.seed, name): [
+            run(loss.drawn, name, loss.drawn.seed + STEP * number) for number in range(REPEATS)
+        ]
         for loss in worst
         for name in (MESH, loss.winner)
     }
@@ -152,12 +153,6 @@ def repeated(worst: Sequence[Loss], journal: Journal, where: Where) -> list[tupl
         return Repeated([score(loss.drawn, result) for result in results], [one.data for one in results])
 
     return [(loss, of(loss, MESH), of(loss, loss.winner)) for loss in worst]
-
-
-def with_seed(drawn: Network, name: str, number: int) -> Run:
-    """The run of a network with another seed; number 0 is the first run."""
-    one = run(drawn, name)
-    return one if number == 0 else Run.of(request(one.request, {"seed": drawn.seed + STEP * number}))
 
 
 STEP = 100_000

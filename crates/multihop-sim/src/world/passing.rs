@@ -147,9 +147,8 @@ impl Air {
     }
 
     /// Moves the first or last bit of a frame to the next station, and to those after it until another event
-    /// must come first. Returns whether the frame pauses, so that other parts can act on an event at a
-    /// station; `resumes` is set in the call after a pause. Events of the
-    /// frames of `other_radios` also come first if they are earlier.
+    /// must come first, also one of a frame of `other_radios`. Returns whether the frame pauses, so that other
+    /// parts can act on an event at a station; `resumes` is set in the call after a pause.
     #[inline]
     pub(super) fn advance_flight(
         &mut self,

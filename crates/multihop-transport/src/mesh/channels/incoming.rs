@@ -82,8 +82,8 @@ impl Room {
     /// New limit of the peer's credit, if the limit grows by at least 3/8 of the room, or by 1/16 if it shares a segment with
     /// other credit. A room that limits the peer, although the application keeps up, doubles as long as `growth` permits it.
     ///
-    /// Of an empty room the peer has more than 5/8. A message that is delivered whole, of up to half of the first room, therefore
-    /// never waits for credit in an empty room.
+    /// While a room is empty, the peer has credit for more than 5/8 of the room. A message that is delivered whole has at most
+    /// half of the first room, and therefore never waits for credit while the room is empty.
     fn grant(&mut self, growth: &mut Growth, shares_segment: bool) -> Option<u64> {
         let keeps_up =
             self.freed - self.freed_at_growth >= self.size && self.used - self.freed <= self.size / 4;
